@@ -1,0 +1,3 @@
+"""seetell: see pictures, tell them in words, find them by words."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,42 @@
+"""Errors meant for people: what is wrong, where, and what to do about it.
+
+Every error that a user can cause is a `SeetellError`. The command line prints it without a traceback and exits with 1;
+anything else that escapes is a bug in seetell.
+"""
+
+
+class SeetellError(Exception):
+    """A problem the user can do something about.
+
+    Args:
+        problem: what is wrong, in one sentence, without a final full stop.
+        where: the file, the line (`captions.txt:12`) or the setting it was found in.
+        remedy: what to call or change next.
+    """
+
+    def __init__(self, problem: str, *, where: str = "", remedy: str = "") -> None:
+        self.problem = problem
+        self.where = where
+        self.remedy = remedy
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.problem}" if self.where else self.problem
+        return f"{text}. {self.remedy}" if self.remedy else text
+
+
+class PictureError(SeetellError):
+    """A picture that cannot be read; `where` names it."""
+
+
+class DatasetError(SeetellError):
+    """A dataset that cannot be read, or holds nothing usable."""
+
+
+class MissingExtraError(SeetellError):
+    """A verb that needs an optional part of the package."""
+
+    def __init__(self, needs: str, extra: str) -> None:
+        super().__init__(
+            f"this needs {needs}, which is not installed", remedy=f"Install it with: pip install 'seetell[{extra}]'"
+        )
