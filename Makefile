@@ -1,0 +1,49 @@
+# Every target does its own set-up from nothing but Python 3 and pip.
+#   .venv       everything: training, metrics, tests, linters
+#   .venv-base  the package as `pip install seetell` gives it (no PyTorch), and pytest
+PYTHON ?= python3
+PIP = -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test test-base test-slow lint format clean
+
+help:
+	@echo "make demo       draw scenes, show their captions and labels, write a contact sheet"
+	@echo "make test       all quick tests, then the torch-free ones again without PyTorch"
+	@echo "make test-slow  the tests that take minutes"
+	@echo "make lint       ruff, ruff format, mypy --strict"
+	@echo "make format     let ruff mend what it can"
+	@echo "make clean      remove the virtual environments and what the demo wrote"
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	.venv/bin/python $(PIP) --editable '.[learn,metrics,dev]'
+	@touch $@
+
+.venv-base/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-base
+	.venv-base/bin/python $(PIP) --editable '.[test]'
+	@touch $@
+
+demo: .venv-base/installed
+	.venv-base/bin/python examples/demo.py
+
+test: .venv/installed test-base
+	.venv/bin/python -m pytest -m "not slow"
+
+test-base: .venv-base/installed
+	.venv-base/bin/python -m pytest -m "not slow and not java and not chromium" --ignore=tests/learn
+
+test-slow: .venv/installed
+	.venv/bin/python -m pytest -m slow
+
+lint: .venv/installed
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+format: .venv/installed
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+clean:
+	rm -rf .venv .venv-base demo

@@ -1,0 +1,46 @@
+"""The command line: one file a verb. Nothing heavy is imported until a verb runs."""
+
+import sys
+
+import typer
+
+from seetell.cli.check import check
+from seetell.cli.learn_features import features
+from seetell.errors import SeetellError
+
+app = typer.Typer(
+    name="seetell",
+    help="See pictures, tell them in words, find them by words.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+learn = typer.Typer(help="Train, compare and export models (needs the extra `learn`).", no_args_is_help=True)
+app.add_typer(learn, name="learn")
+
+app.command()(check)
+learn.command()(features)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:
+    if version:
+        from seetell import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line on standard error and exit code 1, never a traceback."""
+    try:
+        app()
+    except SeetellError as error:
+        print(f"seetell: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("seetell: stopped; what was finished is kept", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # `seetell … | head`
+        sys.stderr.close()
+        sys.exit(141)
