@@ -1,0 +1,115 @@
+"""How alike a picture and a text are, from their embeddings: cosine, order, Euclidean.
+
+Each similarity is a small object that knows its direction: the first argument is always the pictures' side, and a
+bigger score always means more alike::
+
+    by_name("order").scores(pictures, texts)  # (P, D), (T, D) -> (P, T)
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from seetell.errors import SeetellError
+
+Floats = npt.NDArray[np.floating[Any]]
+
+# A tile of the order similarity (pictures × texts × dimensions) stays in a processor's cache: 64 Ki floats.
+_TILE = 1 << 16
+
+
+class Similarity(Protocol):
+    """Scores pictures against texts; bigger means more alike."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the two sides may be exchanged; if not, nearest-neighbour indexes cannot serve it."""
+        ...
+
+    def scores(self, pictures: Floats, texts: Floats) -> Floats:
+        """The score of every picture (P, D) with every text (T, D), as (P, T)."""
+        ...
+
+
+class Cosine:
+    """S(i, c) = i·c / (‖i‖ ‖c‖). A vector of zeros is like nothing: its scores are 0."""
+
+    name = "cosine"
+    symmetric = True
+
+    def scores(self, pictures: Floats, texts: Floats) -> Floats:
+        _check(pictures, texts)
+        return _unit(pictures) @ _unit(texts).T
+
+
+class Order:
+    """S(c, i) = −‖max(0, c − i)‖²: 0 when the picture is at least the caption in every dimension.
+
+    Asymmetric: captions are the general side, pictures the specific one. Vilalta et al., equation 3; Vendrov et al.,
+    *Order-embeddings of images and language* (2015).
+    """
+
+    name = "order"
+    symmetric = False
+
+    def scores(self, pictures: Floats, texts: Floats) -> Floats:
+        _check(pictures, texts)
+        kind = np.result_type(pictures, texts)
+        scores = np.empty((len(pictures), len(texts)), dtype=kind)
+        rows = max(1, _TILE // max(1, texts.shape[1]))
+        buffer = np.empty((min(rows, len(texts)), texts.shape[1]), dtype=kind)
+        zeros = np.zeros_like(buffer)  # numpy's maximum with an array is several times faster than with a number
+        for start in range(0, len(texts), rows):
+            some = texts[start : start + rows]
+            excess = buffer[: len(some)]
+            for index, picture in enumerate(pictures):
+                np.subtract(some, picture, out=excess)
+                np.maximum(excess, zeros[: len(some)], out=excess)
+                np.einsum("td,td->t", excess, excess, out=scores[index, start : start + rows])
+        return np.negative(scores, out=scores)
+
+
+class Euclidean:
+    """S(i, c) = −‖i − c‖: the distance, with its sign changed."""
+
+    name = "euclidean"
+    symmetric = True
+
+    def scores(self, pictures: Floats, texts: Floats) -> Floats:
+        _check(pictures, texts)
+        # ‖i‖² + ‖c‖² − 2 i·c cancels for vectors that lie close together: single precision would blur them.
+        left, right = pictures.astype(np.float64), texts.astype(np.float64)
+        squares = left @ right.T
+        squares *= -2
+        squares += np.einsum("pd,pd->p", left, left)[:, None]
+        squares += np.einsum("td,td->t", right, right)[None, :]
+        np.sqrt(np.maximum(squares, 0, out=squares), out=squares)
+        return np.negative(squares, out=squares).astype(np.result_type(pictures, texts), copy=False)
+
+
+COSINE, ORDER, EUCLIDEAN = Cosine(), Order(), Euclidean()
+SIMILARITIES: dict[str, Similarity] = {each.name: each for each in (COSINE, ORDER, EUCLIDEAN)}
+
+
+def by_name(name: str) -> Similarity:
+    """The similarity called `cosine`, `order` or `euclidean`."""
+    if name not in SIMILARITIES:
+        raise SeetellError(
+            f"there is no similarity called {name!r}", remedy=f"Choose one of: {', '.join(SIMILARITIES)}"
+        )
+    return SIMILARITIES[name]
+
+
+def _unit(vectors: Floats) -> Floats:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Floats = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    return unit
+
+
+def _check(pictures: Floats, texts: Floats) -> None:
+    if pictures.ndim != 2 or texts.ndim != 2 or pictures.shape[1] != texts.shape[1]:
+        raise ValueError(f"pictures {pictures.shape} and texts {texts.shape} are not tables of equally long vectors")

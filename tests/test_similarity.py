@@ -1,0 +1,76 @@
+"""Similarities against plain loops over pairs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from seetell import similarity
+from seetell.errors import SeetellError
+
+
+def cosine(i: np.ndarray, c: np.ndarray) -> float:
+    return float(sum(a * b for a, b in zip(i, c, strict=True))) / math.hypot(*i) / math.hypot(*c)
+
+
+def order(i: np.ndarray, c: np.ndarray) -> float:
+    return -sum(max(0.0, float(b - a)) ** 2 for a, b in zip(i, c, strict=True))
+
+
+def euclidean(i: np.ndarray, c: np.ndarray) -> float:
+    return -math.dist(i, c)
+
+
+LOOPS = {"cosine": cosine, "order": order, "euclidean": euclidean}
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", LOOPS)
+def test_every_pair_is_scored_as_the_plain_formula_scores_it(name: str, kind: type) -> None:
+    rng = np.random.default_rng(3)
+    pictures, texts = rng.normal(size=(7, 11)).astype(kind), rng.normal(size=(13, 11)).astype(kind)
+    scores = similarity.by_name(name).scores(pictures, texts)
+    expected = [[LOOPS[name](i, c) for c in texts] for i in pictures]
+    assert scores.dtype == kind
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_order_is_the_same_however_it_is_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    pictures, texts = rng.normal(size=(5, 8)), rng.normal(size=(23, 8))
+    whole = similarity.ORDER.scores(pictures, texts)
+    monkeypatch.setattr(similarity, "_TILE", 30)  # three texts at a time, the last tile shorter
+    np.testing.assert_array_equal(similarity.ORDER.scores(pictures, texts), whole)
+
+
+def test_a_caption_that_its_picture_contains_has_no_order_error() -> None:
+    picture, caption = np.array([[0.5, 0.9, 0.2]]), np.array([[0.1, 0.9, 0.0]])
+    assert similarity.ORDER.scores(picture, caption)[0, 0] == 0
+    assert similarity.ORDER.scores(caption, picture)[0, 0] == pytest.approx(-(0.4**2) - 0.2**2)
+    assert not similarity.ORDER.symmetric
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_bigger_means_more_alike(name: str) -> None:
+    picture = np.array([[0.6, 0.8]])
+    near, far = similarity.by_name(name).scores(picture, np.array([[0.65, 0.78], [1.0, -0.5]]))[0]
+    assert near > far
+
+
+def test_vectors_of_zeros_are_like_nothing() -> None:
+    scores = similarity.COSINE.scores(np.zeros((1, 3), np.float32), np.ones((2, 3), np.float32))
+    np.testing.assert_array_equal(scores, [[0, 0]])
+
+
+def test_close_vectors_keep_their_distance_in_single_precision() -> None:
+    picture = np.full((1, 512), 10, np.float32)
+    text = picture.copy()
+    text[0, 0] += 1e-3
+    assert similarity.EUCLIDEAN.scores(picture, text)[0, 0] == pytest.approx(-1e-3, rel=1e-2)
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(SeetellError, match=r"no similarity called 'angle'.*cosine, order, euclidean"):
+        similarity.by_name("angle")
+    with pytest.raises(ValueError, match="equally long"):
+        similarity.COSINE.scores(np.ones((2, 3)), np.ones((2, 4)))
