@@ -1,0 +1,268 @@
+"""Picture files into upright RGB pixels, safely: whatever is wrong with a file becomes a `PictureError` that names it.
+
+A file's first bytes, not its name, decide what it is, and only the plug-in of an allowed format ever sees it: nothing
+can reach the ones that start other programs.
+"""
+
+import codecs
+import contextlib
+import importlib
+import io
+import os
+import stat
+import warnings
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import ExifTags, Image
+
+from seetell.errors import PictureError
+from seetell.images.colours import from_array, to_rgb
+
+Source = str | os.PathLike[str] | bytes | Image.Image | NDArray[Any]
+
+# The largest picture that is decoded. A small file can declare any size and so exhaust the memory; the largest sensors
+# in phones make 200 megapixels.
+MAX_PIXELS = 210_000_000
+
+PICTURE_SUFFIXES = frozenset(
+    {".bmp", ".gif", ".heic", ".heif", ".hif", ".jfif", ".jpe", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
+)
+
+_PLUGINS = {
+    "BMP": "PIL.BmpImagePlugin",
+    "GIF": "PIL.GifImagePlugin",
+    "JPEG": "PIL.JpegImagePlugin",
+    "PNG": "PIL.PngImagePlugin",
+    "TIFF": "PIL.TiffImagePlugin",
+    "WEBP": "PIL.WebPImagePlugin",
+}
+_SIGNATURES = {
+    b"BM": "BMP",
+    b"GIF87a": "GIF",
+    b"GIF89a": "GIF",
+    b"\xff\xd8\xff": "JPEG",
+    b"\x89PNG\r\n\x1a\n": "PNG",
+    b"II*\0": "TIFF",
+    b"MM\0*": "TIFF",
+    b"II+\0": "TIFF",
+    b"MM\0+": "TIFF",
+}
+_HEIC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1", b"msf1"}
+
+_PILLOW_MODULES = r"PIL\."
+
+_CONVERT = "Convert it to JPEG or PNG"
+_FETCH_AGAIN = "Copy or download it again"
+
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+def decode(source: Source, *, name: str | None = None, at_least: int | None = None) -> Image.Image:
+    """Decode a picture into RGB, upright as its EXIF orientation says.
+
+    Reads JPEG, PNG, WebP, GIF (the first frame), TIFF (the first page), BMP, and HEIC where pillow-heif is installed.
+    Grey, palette, CMYK, Lab, 16-bit and 32-bit pixels are converted; transparency is laid on white. Safe to call from
+    many threads.
+
+    Args:
+        source: a path, the bytes of a file, a Pillow picture (left as it is), or an array: height × width, alone or
+            × 1, 3 or 4 channels, of uint8, uint16 or floating-point values from 0 to 1.
+        name: what an error calls the picture; its path, where there is one, unless told.
+        at_least: a side of this length is wanted in the end, so a JPEG file may be decoded at a half, a quarter or an
+            eighth of its size as long as both sides stay at least twice as long as this: several times faster for
+            photographs, and the resizing that follows still averages over enough pixels.
+
+    Raises:
+        PictureError: the picture cannot be read, for whatever reason.
+    """
+    name = name or picture_name(source)
+    _silence_pillow()
+    if isinstance(source, np.ndarray):
+        try:
+            return from_array(source)
+        except ValueError as error:
+            raise PictureError(str(error), where=name) from None
+    if isinstance(source, Image.Image):
+        with _plainly(name, "picture"):
+            _check_size(source, name)
+            return _upright_rgb(source)
+    if isinstance(source, bytes):
+        return _decode_stream(io.BytesIO(source), name, at_least)
+    if isinstance(source, str | os.PathLike):
+        return _decode_file(source, name, at_least)
+    raise TypeError(f"a picture is a path, bytes, a Pillow picture or an array, not {type(source).__name__}")
+
+
+def is_picture_name(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is worth decoding, going by its name alone."""
+    name = PurePath(path).name
+    # macOS writes a "._photo.jpg" full of attributes beside each file on foreign disks.
+    return PurePath(name).suffix.lower() in PICTURE_SUFFIXES and not name.startswith("._")
+
+
+def picture_name(source: Source) -> str:
+    """What to call a picture in messages: its path where it has one."""
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    return str(getattr(source, "filename", "")) or "picture"
+
+
+def _decode_file(path: str | os.PathLike[str], name: str, at_least: int | None) -> Image.Image:
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise PictureError("this is a directory, not a picture", where=name)
+        if not stat.S_ISREG(mode):  # opening a pipe would wait for ever
+            raise PictureError("this is not a regular file", where=name)
+        file = open(path, "rb")  # noqa: SIM115  (closed below; only errors of opening are caught here)
+    except FileNotFoundError:
+        raise PictureError("there is no such file", where=name) from None
+    except PermissionError:
+        raise PictureError(
+            "permission to read this file is denied", where=name, remedy="Change its permissions"
+        ) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise PictureError(f"this file cannot be opened ({_detail(error)})", where=name) from error
+    with file:
+        return _decode_stream(file, name, at_least)
+
+
+def _decode_stream(stream: IO[bytes], name: str, at_least: int | None) -> Image.Image:
+    with _plainly(name, "picture"):
+        head = stream.read(512)
+        stream.seek(0)
+    kind = _kind(head)
+    if kind is None:
+        raise _unknown(head, name)
+    with _plainly(name, f"{kind} file"):
+        image = _open(kind, stream, name)
+        _check_size(image, name)
+        if at_least is not None:
+            image.draft(None, (2 * at_least, 2 * at_least))  # does nothing but for JPEG
+        return _upright_rgb(image)
+
+
+def _kind(head: bytes) -> str | None:
+    """The format that a file's first bytes announce, if it is one of those allowed."""
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WEBP"
+    if head[4:8] == b"ftyp" and head[8:12] in _HEIC_BRANDS:
+        return "HEIC"
+    return next((kind for signature, kind in _SIGNATURES.items() if head.startswith(signature)), None)
+
+
+def _open(kind: str, stream: IO[bytes], name: str) -> Image.Image:
+    # Not Image.open: it loads every plug-in for formats it does not know yet, has a pixel limit of its own that anybody
+    # in the process may have changed, and replaces the reason of a failure by "cannot identify image file".
+    if kind == "HEIC":
+        try:
+            import pillow_heif
+        except ImportError:
+            raise PictureError(
+                "HEIC pictures need pillow-heif, which is not installed",
+                where=name,
+                remedy="Install it with: pip install pillow-heif",
+            ) from None
+        pillow_heif.register_heif_opener()
+        return Image.OPEN["HEIF"][0](stream, "")
+    importlib.import_module(_PLUGINS[kind])
+    return Image.OPEN[kind][0](stream, "")
+
+
+def _check_size(image: Image.Image, name: str) -> None:
+    width, height = image.size
+    if width < 1 or height < 1:
+        raise PictureError(f"the picture has no pixels ({width} × {height})", where=name)
+    if width * height > MAX_PIXELS:
+        raise PictureError(
+            f"the picture is too large: {width:,} × {height:,} pixels, {MAX_PIXELS / 1e6:,.0f} million at most",
+            where=name,
+            remedy="Make it smaller first",
+        )
+
+
+def _upright_rgb(image: Image.Image) -> Image.Image:
+    image.load()
+    turn = None
+    with contextlib.suppress(Exception):  # damaged EXIF does not make the pixels worse
+        # Read after loading: a PNG's EXIF may follow its pixels; a TIFF is turned, and its orientation deleted, by it.
+        turn = _TURNS.get(image.getexif().get(ExifTags.Base.Orientation, 1))
+    rgb = to_rgb(image)
+    return rgb if turn is None else rgb.transpose(turn)
+
+
+@contextlib.contextmanager
+def _plainly(name: str, what: str) -> Iterator[None]:
+    """Turn any exception into a `PictureError` about `what` in plain words.
+
+    Every exception there is, because damaged data make Pillow's plug-ins raise nearly all of them.
+    """
+    try:
+        yield
+    except PictureError:
+        raise
+    except MemoryError as error:
+        raise PictureError(f"there is not enough memory to decode this {what}", where=name) from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno:
+            raise PictureError(f"reading failed ({_detail(error)})", where=name) from error
+        if isinstance(error, EOFError) or "truncated" in str(error).lower():
+            raise PictureError(f"this {what} is cut off", where=name, remedy=_FETCH_AGAIN) from error
+        raise PictureError(
+            f"this {what} is damaged, or of a kind that cannot be read ({_detail(error)})",
+            where=name,
+            remedy=f"{_FETCH_AGAIN}, or convert it to JPEG or PNG",
+        ) from error
+
+
+def _unknown(head: bytes, name: str) -> PictureError:
+    if not head:
+        return PictureError("the file is empty", where=name, remedy=_FETCH_AGAIN)
+    if head[4:12] in (b"ftypavif", b"ftypavis"):
+        return PictureError("AVIF pictures cannot be read", where=name, remedy=_CONVERT)
+    if _is_text(head):
+        return PictureError("this is text, not a picture", where=name, remedy=_FETCH_AGAIN)
+    return PictureError(
+        "this is not a picture, or not of a format that can be read (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC)",
+        where=name,
+        remedy=_CONVERT,
+    )
+
+
+def _is_text(head: bytes) -> bool:
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(
+            head
+        )  # incremental: its end may cut a character in two
+    except UnicodeDecodeError:
+        return False
+    return all(character.isprintable() or character.isspace() for character in text)
+
+
+def _detail(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).strip().rstrip(".") or type(error).__name__
+
+
+def _silence_pillow() -> None:
+    """Keep Pillow's warnings (odd EXIF, odd TIFF tags) from users, who can do nothing about them.
+
+    `warnings.catch_warnings` would do it politely but is not safe with threads, so the filter stays. It is put back in
+    front when somebody else has been there since: turned into an error, a warning would refuse a good picture.
+    """
+    first = warnings.filters[0] if warnings.filters else None
+    if first is None or first[0] != "ignore" or getattr(first[3], "pattern", None) != _PILLOW_MODULES:
+        warnings.filterwarnings("ignore", module=_PILLOW_MODULES)
