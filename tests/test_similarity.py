@@ -74,3 +74,8 @@ def test_mistakes_are_named() -> None:
         similarity.by_name("angle")
     with pytest.raises(ValueError, match="equally long"):
         similarity.COSINE.scores(np.ones((2, 3)), np.ones((2, 4)))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_is_not_a_number_stays_so(name: str) -> None:
+    assert np.isnan(similarity.by_name(name).scores(np.full((1, 3), np.nan), np.ones((1, 3))))[0, 0]

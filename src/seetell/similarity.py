@@ -43,7 +43,11 @@ class Cosine:
 
     def scores(self, pictures: Floats, texts: Floats) -> Floats:
         _check(pictures, texts)
-        return _unit(pictures) @ _unit(texts).T
+        # Lengths divide the scores, not the vectors: a block of scores is small beside a copy of all texts.
+        scores: Floats = pictures @ texts.T
+        scores *= _inverse_lengths(pictures)[:, None]
+        scores *= _inverse_lengths(texts)[None, :]
+        return scores
 
 
 class Order:
@@ -104,10 +108,10 @@ def by_name(name: str) -> Similarity:
     return SIMILARITIES[name]
 
 
-def _unit(vectors: Floats) -> Floats:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Floats = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
-    return unit
+def _inverse_lengths(vectors: Floats) -> Floats:
+    lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    inverse: Floats = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths != 0)
+    return inverse
 
 
 def _check(pictures: Floats, texts: Floats) -> None:
