@@ -1,0 +1,290 @@
+"""The training loop: phases, epochs, validation, checkpoints, exact resume. It knows no model.
+
+All randomness is derived from (seed, phase, epoch, step), never carried along: a run that is stopped at any step and
+resumed on the same machine continues bit for bit.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from seetell.errors import SeetellError
+from seetell.learn.batching import prefetch
+from seetell.learn.recipes import Phase, Recipe
+from seetell.learn.training import checkpoints
+from seetell.learn.training.checkpoints import Checkpoint
+from seetell.learn.training.task import Task, Validation
+from seetell.progress import SILENT, Progress
+
+SAVE_EVERY = 600.0  # seconds between checkpoints within an epoch
+
+
+class DivergedError(SeetellError):
+    """The loss is no longer a number."""
+
+
+@dataclass
+class State:
+    """Where training stands."""
+
+    phase: int = 0
+    epoch: int = 0  # of the phase, from 0
+    step: int = 0  # of the epoch, from 0
+    loss: float = 0.0  # summed over the epoch's samples so far
+    samples: int = 0
+    seconds: float = 0.0  # of the epoch so far
+    best: float | None = None
+    since_best: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+class RunningAverage:
+    """An exponential moving average of the weights, which often validates better than the weights themselves."""
+
+    def __init__(self, module: nn.Module, decay: float) -> None:
+        self.module, self.decay, self.updates = module, decay, 0
+        self.values = {name: p.detach().clone() for name, p in module.named_parameters() if p.requires_grad}
+
+    def update(self) -> None:
+        self.updates += 1
+        decay = min(self.decay, (1 + self.updates) / (10 + self.updates))  # the start is forgotten quickly
+        with torch.no_grad():
+            for name, parameter in self.module.named_parameters():
+                if name in self.values:
+                    self.values[name].lerp_(parameter, 1 - decay)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """The module with the averaged weights, for a while."""
+        parameters = {n: p for n, p in self.module.named_parameters() if n in self.values}
+        trained = {name: p.detach().clone() for name, p in parameters.items()}
+        with torch.no_grad():
+            for name, parameter in parameters.items():
+                parameter.copy_(self.values[name])
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for name, parameter in parameters.items():
+                    parameter.copy_(trained[name])
+
+
+class Loop:
+    """Trains a task by a recipe into a run's folder.
+
+    Args:
+        stop: called after every step with the state; training stops there, as if killed, when it says so.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        recipe: Recipe,
+        run: Path,
+        fabric: Fabric,
+        *,
+        progress: Progress = SILENT,
+        say: Callable[[str], object] = lambda line: None,
+        log: Callable[[Mapping[str, Any]], object] = lambda record: None,
+        stop: Callable[[State], bool] = lambda state: False,
+    ) -> None:
+        self.task, self.recipe, self.run, self.fabric = task, recipe, run, fabric
+        self.progress, self.say, self.log, self.stop = progress, say, log, stop
+        self.state = State()
+        self.task.to(fabric.device)
+
+    def fit(self, *, resume: bool = False) -> list[dict[str, Any]]:
+        """Train every phase to its end, and return the history, a record an epoch."""
+        checkpoint = checkpoints.load(self.run, "last") if resume and checkpoints.exists(self.run, "last") else None
+        if checkpoint is not None:
+            self.state = State(**checkpoint.state["progress"])
+        while self.state.phase < len(self.recipe.phases):
+            if not self._phase(self.recipe.phases[self.state.phase], checkpoint):
+                return self.state.history  # stopped
+            checkpoint = None
+            self.state.phase += 1
+            self.state.epoch = self.state.since_best = 0
+        return self.state.history
+
+    def _phase(self, phase: Phase, checkpoint: Checkpoint | None) -> bool:
+        """Train one phase; False when it was stopped."""
+        settings, state = self.recipe.training, self.state
+        self.task.begin(phase)
+        if checkpoint is not None:
+            self.task.load_state_dict(checkpoint.model)
+        elif state.phase > 0:
+            self._load_model(checkpoints.load(self.run, "best"))
+        optimiser = make_optimiser(settings.optimiser, self.task.parameter_groups(phase.learning_rate), settings)
+        average = RunningAverage(self.task, settings.average) if settings.average else None
+        if checkpoint is not None:
+            checkpoints.restore_optimiser(optimiser, checkpoint.training, checkpoint.state["optimiser"])
+            if average is not None:
+                average.updates = checkpoint.state["updates"]
+                for name in average.values:
+                    average.values[name] = checkpoint.training[f"average.{name}"].to(self.fabric.device)
+        module, optimiser = self.fabric.setup(self.task, optimiser)  # type: ignore[assignment]
+        while state.epoch < phase.epochs and not (phase.patience and state.since_best >= phase.patience):
+            if not self._epoch(phase, module, optimiser, average):
+                return False
+            self._end_epoch(self._validate(average), average)
+            self._save_last(optimiser, average)
+        return True
+
+    def _epoch(
+        self, phase: Phase, module: nn.Module, optimiser: torch.optim.Optimizer, average: RunningAverage | None
+    ) -> bool:
+        state, fabric, settings = self.state, self.fabric, self.recipe.training
+        seed = (settings.seed, state.phase, state.epoch)
+        plan = self.task.plan(phase, np.random.default_rng(seed))
+        steps = len(plan) // fabric.world_size  # every process makes as many
+        todo = [(step, plan[step * fabric.world_size + fabric.global_rank]) for step in range(state.step, steps)]
+        batches = prefetch(
+            todo, lambda item: self.task.collate(item[1], np.random.default_rng((*seed, item[0], fabric.global_rank)))
+        )
+        base = state.epoch * steps
+        saved = started = time.monotonic()
+        before = state.seconds
+        total = phase.epochs * steps
+        self.task.train()
+        name = f"Epoch {state.epoch + 1}/{phase.epochs}" + (
+            f", phase {state.phase + 1}/{len(self.recipe.phases)}" if len(self.recipe.phases) > 1 else ""
+        )
+        with self.progress.task(name, total=steps, unit="batches", skipped=state.step) as shown:
+            for (step, _), batch in batches:
+                torch.manual_seed(_mixed((*seed, step, fabric.global_rank)))
+                factor = rate_factor(phase, (base + step) / total)
+                for group in optimiser.param_groups:
+                    group["lr"] = group["initial_lr"] * factor
+                batch = fabric.to_device(batch)
+                loss, logs = module(batch)
+                optimiser.zero_grad(set_to_none=True)
+                fabric.backward(loss)
+                if settings.clip:
+                    fabric.clip_gradients(module, optimiser, max_norm=settings.clip, error_if_nonfinite=False)
+                optimiser.step()
+                if average is not None:
+                    average.update()
+                size = self.task.size(batch)
+                value = float(loss.detach())
+                if not math.isfinite(value):
+                    raise DivergedError(
+                        f"the loss became {value} in epoch {state.epoch + 1}, batch {step + 1}",
+                        where=str(self.run),
+                        remedy="Lower the learning rate (--set phases.learning_rate=…) or clip gradients "
+                        "(--set training.clip=2), and train again",
+                    )
+                state.loss += value * size
+                state.samples += size
+                state.step = step + 1
+                now = time.monotonic()
+                state.seconds = before + now - started
+                shown.advance(note=self._note(logs))
+                if self.stop(state):
+                    return False
+                if now - saved > SAVE_EVERY and state.step < steps:
+                    saved = now
+                    self._save_last(optimiser, average)
+        return True
+
+    def _note(self, logs: Mapping[str, Tensor]) -> str:
+        rate = self.state.samples / self.state.seconds if self.state.seconds else 0.0
+        figures = [f"loss {self.state.loss / max(1, self.state.samples):.4g}", f"{rate:.0f} samples/s"]
+        figures += [f"{name} {float(value):.3g}" for name, value in logs.items()]
+        if self.state.history:
+            figures.append(f"validation {self.state.history[-1]['score']:.1f}, best {self.state.best:.1f}")
+        return " · ".join(figures)
+
+    def _validate(self, average: RunningAverage | None) -> Validation:
+        self.task.eval()
+        with torch.inference_mode():
+            if average is None:
+                return self.task.validate()
+            with average.in_place():
+                return self.task.validate()
+
+    def _end_epoch(self, validation: Validation, average: RunningAverage | None) -> None:
+        state = self.state
+        record: dict[str, Any] = {
+            "phase": state.phase + 1,
+            "epoch": state.epoch + 1,
+            "loss": state.loss / max(1, state.samples),
+            "samples": state.samples,
+            "seconds": round(state.seconds, 2),
+            "score": validation.score,
+            "metrics": dict(validation.metrics),
+        }
+        improved = state.best is None or validation.score > state.best
+        state.since_best = 0 if improved else state.since_best + 1
+        state.best = validation.score if improved else state.best
+        record["best"] = improved
+        state.history.append(record)
+        if advice := self.task.advice(state.history):
+            record["advice"] = advice
+            self.say(advice)
+        state.epoch += 1
+        state.step, state.loss, state.samples, state.seconds = 0, 0.0, 0, 0.0
+        if improved and self.fabric.is_global_zero:
+            weights = dict(self.task.state_dict())
+            weights.update(average.values if average is not None else {})
+            where = {"phase": record["phase"], "epoch": record["epoch"]}
+            checkpoints.save(self.run, "best", Checkpoint(weights, {}, {**where, "score": validation.score}))
+        self.log(record)
+
+    def _save_last(self, optimiser: torch.optim.Optimizer, average: RunningAverage | None) -> None:
+        if not self.fabric.is_global_zero:
+            return
+        tensors, numbers = checkpoints.flatten_optimiser(optimiser)
+        if average is not None:
+            tensors |= {f"average.{name}": value for name, value in average.values.items()}
+        state = {
+            "progress": asdict(self.state),
+            "optimiser": numbers,
+            "updates": average.updates if average is not None else 0,
+        }
+        checkpoints.save(self.run, "last", Checkpoint(self.task.state_dict(), tensors, state))
+
+    def _load_model(self, checkpoint: Checkpoint) -> None:
+        """Take the model from a checkpoint; the loss starts anew, because another phase may have another."""
+        model = {k.removeprefix("model."): v for k, v in checkpoint.model.items() if k.startswith("model.")}
+        self.task.model.load_state_dict(model)
+
+
+def make_optimiser(name: str, groups: list[dict[str, Any]], settings: Any) -> torch.optim.Optimizer:
+    """The optimiser of a recipe; each group remembers its own learning rate for the schedule."""
+    for group in groups:
+        group["initial_lr"] = group["lr"]
+    match name:
+        case "adam":
+            return torch.optim.Adam(groups, weight_decay=settings.weight_decay)
+        case "adamw":
+            return torch.optim.AdamW(groups, weight_decay=settings.weight_decay)
+        case "rmsprop":
+            return torch.optim.RMSprop(groups, weight_decay=settings.weight_decay)
+    raise SeetellError(f"there is no optimiser {name!r}", remedy="Choose one of: adam, adamw, rmsprop")
+
+
+def rate_factor(phase: Phase, done: float) -> float:
+    """What the learning rate is multiplied with when `done` (0…1) of the phase is over."""
+    if done < phase.warmup:
+        return max(done / phase.warmup, 0.01)
+    match phase.schedule:
+        case "constant":
+            return 1.0
+        case "cosine":
+            share = (done - phase.warmup) / max(1e-9, 1 - phase.warmup)
+            return 0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(1.0, share)))
+    raise SeetellError(f"there is no schedule {phase.schedule!r}", remedy="Choose constant or cosine")
+
+
+def _mixed(numbers: tuple[int, ...]) -> int:
+    """One seed out of several numbers."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)

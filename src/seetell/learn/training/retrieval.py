@@ -1,0 +1,140 @@
+"""The retrieval task: captions and pictures into one space, by a ranking loss; validated by the sum of recalls."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from seetell.data import Record
+from seetell.learn.batching import Sequences, all_captions, one_caption
+from seetell.learn.losses import CollapseDetector, ranking_loss, similarity_by_name
+from seetell.learn.recipes import Phase, Recipe, RecipeError
+from seetell.learn.training.inputs import PictureInputs, in_batches
+from seetell.learn.training.task import Task, Validation
+from seetell.metrics import RetrievalScores, retrieval_scores
+from seetell.similarity import by_name
+from seetell.text import Tokenizer, Vocabulary
+
+
+class RetrievalModel(Protocol):
+    """What every retrieval model offers."""
+
+    similarity: str
+    dimensions: int
+
+    def pictures(self, features: Tensor) -> Tensor: ...
+    def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class CaptionedPictures:
+    """One split: picture inputs, captions as word numbers, and whose caption each is."""
+
+    pictures: PictureInputs
+    captions: Sequences
+    owners: np.ndarray
+
+    @classmethod
+    def of(
+        cls, records: Sequence[Record], pictures: PictureInputs, tokenizer: Tokenizer, vocabulary: Vocabulary, cut: int = 0
+    ) -> "CaptionedPictures":
+        words = [tokenizer(caption) for record in records for caption in record.captions]
+        captions = Sequences(vocabulary.encode((w[:cut] if cut else w) or ["<unk>"]) for w in words)
+        owners = np.repeat(np.arange(len(records)), [len(record.captions) for record in records])
+        return cls(pictures, captions, owners)
+
+
+class RetrievalTask(Task):
+    """Args:
+        validation_folds: see `retrieval_scores`.
+    """
+
+    def __init__(
+        self, model: nn.Module, recipe: Recipe, train: CaptionedPictures, validation: CaptionedPictures
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.recipe, self.train_data, self.validation_data = recipe, train, validation
+        self.loss: nn.Module = nn.Identity()
+        self.similarity = similarity_by_name(self.retriever.similarity)
+        self.detector: CollapseDetector | None = None
+
+    @property
+    def retriever(self) -> RetrievalModel:
+        return cast(RetrievalModel, self.model)
+
+    def begin(self, phase: Phase) -> None:
+        self.loss = ranking_loss(phase.loss)
+        self.detector = CollapseDetector.for_loss(phase.loss, batch=phase.batch)
+
+    def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
+        ways = {"one": one_caption, "all": all_captions}
+        how = self.recipe.training.captions
+        if how not in ways:
+            raise RecipeError(f"training.captions is {how!r}", remedy=f"Choose one of: {', '.join(ways)}")
+        return ways[how](self.train_data.owners, phase.batch, random)
+
+    def collate(self, item: np.ndarray, random: np.random.Generator) -> tuple[Tensor, ...]:
+        """Captions (B), and the pictures they belong to, each once (P ≤ B)."""
+        owners, place = np.unique(self.train_data.owners[item], return_inverse=True)
+        tokens, lengths = self.train_data.captions.pad(item)
+        positives = torch.from_numpy(place[None, :] == np.arange(len(owners))[:, None])  # (P, B)
+        return tokens, lengths, self.train_data.pictures.batch(owners, random), positives
+
+    def forward(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
+        tokens, lengths, features, positives = batch
+        scores = self.similarity(self.retriever.pictures(features), self.retriever.texts(tokens, lengths))
+        return self.loss(scores, positives), {}
+
+    def validate(self) -> Validation:
+        scores = self.score(self.validation_data)
+        return Validation(scores.sum_of_recalls, scores.as_dict())
+
+    def score(self, data: CaptionedPictures, folds: int = 1) -> RetrievalScores:
+        """Retrieve each side of a split with the other."""
+        pictures, texts = embed_pictures(self.retriever, data.pictures), embed_texts(self.retriever, data.captions)
+        return retrieval_scores(
+            pictures, texts, data.owners, similarity=by_name(self.retriever.similarity), folds=folds
+        )
+
+    def advice(self, history: Sequence[Mapping[str, Any]]) -> str:
+        assert self.detector is not None
+        phase = history[-1]["phase"]
+        return self.detector.advice([record for record in history if record["phase"] == phase])
+
+
+def _device(model: RetrievalModel) -> torch.device:
+    return next(cast(nn.Module, model).parameters()).device
+
+
+@torch.inference_mode()
+def embed_pictures(model: RetrievalModel, pictures: PictureInputs, batch: int = 128) -> np.ndarray:
+    """The embeddings of all pictures, in order."""
+    device = _device(model)
+    parts = [model.pictures(pictures.batch(some).to(device)).float().cpu() for some in in_batches(len(pictures), batch)]
+    return torch.cat(parts).numpy()
+
+
+@torch.inference_mode()
+def embed_texts(model: RetrievalModel, captions: Sequences, batch: int = 256) -> np.ndarray:
+    """The embeddings of all captions, in order; worked through by length, so that little is spent on padding."""
+    device = _device(model)
+    order = np.argsort(captions.lengths, kind="stable")
+    embeddings = np.empty((len(captions), model.dimensions), dtype=np.float32)
+    for some in in_batches(len(captions), batch):
+        tokens, lengths = captions.pad(order[some])
+        embeddings[order[some]] = model.texts(tokens.to(device), lengths.to(device)).float().cpu().numpy()
+    return embeddings
+
+
+def training_vocabulary(records: Iterable[Record], recipe: Recipe, tokenizer: Tokenizer) -> Vocabulary:
+    """The vocabulary of the training split."""
+    text = recipe.text
+    return Vocabulary.build(
+        (tokenizer(caption) for record in records for caption in record.captions),
+        minimum_count=text.minimum_count,
+        maximum_size=text.maximum_size or None,
+    )
