@@ -1,9 +1,13 @@
 """A dataset: records, the classes its labels come from, and what its reader had to leave out."""
 
+import os
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from seetell.data.records import Record
+from seetell.data.records import Picture, PictureFile, Record
+from seetell.data.splits import HELD_OUT, stricter
+from seetell.errors import DatasetError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +48,57 @@ class Dataset:
         there is left out."""
         counts = Counter(label for record in self.records if record.split == split for label in record.labels)
         return sorted(counts, key=lambda label: (-counts[label], label))
+
+
+def union(datasets: Sequence[Dataset]) -> Dataset:
+    """Several datasets as one, in their order.
+
+    A key that occurs in more than one of them gets its dataset's name before it (`flickr8k/a.jpg`). A picture file that
+    is held out in one and not in another is dropped from the other and reported among `skipped`, so that nothing which
+    is tested on is ever trained on; likewise test takes a picture from val.
+    """
+    if not datasets:
+        raise DatasetError("there is no dataset to join")
+    if len(datasets) == 1:
+        return datasets[0]
+    names = _distinct([dataset.name for dataset in datasets])
+    keys = Counter(record.key for dataset in datasets for record in dataset.records)
+    strictest: dict[str, tuple[str, str]] = {}  # a picture → its strictest split, and whose it is
+    for name, dataset in zip(names, datasets, strict=True):
+        for record in dataset.records:
+            picture = _identity(record.picture)
+            split, _ = strictest.setdefault(picture, (record.split, name))
+            if stricter(split, record.split) != split:
+                strictest[picture] = record.split, name
+    records: list[Record] = []
+    skipped: list[Skipped] = []
+    for name, dataset in zip(names, datasets, strict=True):
+        skipped += dataset.skipped
+        for record in dataset.records:
+            split, owner = strictest[_identity(record.picture)]
+            if split in HELD_OUT and record.split not in ("", split):
+                reason = f"held out as {split} in {owner}, so not taken as {record.split} from {name}"
+                skipped.append(Skipped(record.picture.name, reason))
+                continue
+            shared = keys[record.key] > 1
+            records.append(replace(record, key=f"{name}/{record.key}") if shared else record)
+    classes = dict.fromkeys(label for dataset in datasets for label in dataset.classes)
+    notes = [f"{name}: {note}" for name, dataset in zip(names, datasets, strict=True) for note in dataset.notes]
+    return Dataset("+".join(names), tuple(records), tuple(skipped), tuple(classes), tuple(notes))
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, with a number after those that came before: table, table-2."""
+    counts: Counter[str] = Counter()
+    distinct = []
+    for name in names:
+        counts[name] += 1
+        distinct.append(name if counts[name] == 1 else f"{name}-{counts[name]}")
+    return distinct
+
+
+def _identity(picture: Picture) -> str:
+    """What two records of the same picture share; one file may be written in several ways."""
+    if isinstance(picture, PictureFile):
+        return os.path.normcase(os.path.abspath(picture.path))
+    return f"{type(picture).__name__} {picture.name}"

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from seetell.errors import DatasetError
+from seetell.images import PICTURE_SUFFIXES
 
-_PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".heic", ".heif")
+_PICTURES = tuple(PICTURE_SUFFIXES)
 _LITTER = ("__MACOSX",)
 
 
@@ -48,9 +49,7 @@ class Folder:
         found = [(place, name) for place in parents if self._ends(place, parent, exactly=True)]
         if not found:
             found = [
-                (place, actual)
-                for place, actual in self._loosely(name)
-                if self._ends(place, parent, exactly=False)
+                (place, actual) for place, actual in self._loosely(name) if self._ends(place, parent, exactly=False)
             ]
         return [self._path(*each) for each in sorted(found, key=lambda each: (each[0].count("/"), each))]
 

@@ -1,5 +1,7 @@
 """What every reader yields: a picture, what is said about it, and the split it belongs to."""
 
+import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -32,11 +34,11 @@ class PictureFile:
 
     def read(self) -> bytes:
         try:
+            if not stat.S_ISREG(os.stat(self.path).st_mode):  # reading from a pipe would wait for ever
+                raise PictureError("it is not a file", where=self.name)
             return self.path.read_bytes()
         except FileNotFoundError:
             raise PictureError("there is no such file", where=self.name) from None
-        except IsADirectoryError:
-            raise PictureError("it is a folder, not a picture", where=self.name) from None
         except (OSError, ValueError) as error:  # ValueError: a path with a null character
             reason = getattr(error, "strerror", None) or str(error)
             raise PictureError(f"it cannot be read ({reason})", where=self.name) from None

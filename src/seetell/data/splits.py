@@ -51,4 +51,4 @@ def by_hash(name: str, shares: Mapping[str, float]) -> str:
         if place < share:
             return split
         place -= share
-    return next(reversed(shares))  # rounding at the very end of the range
+    return list(shares)[-1]  # rounding at the very end of the range

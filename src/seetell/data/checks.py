@@ -1,0 +1,246 @@
+"""The check of a dataset: what is in it, what is wrong with it, and whether anything is left to use."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Any
+
+from seetell.data.dataset import Dataset, Skipped
+from seetell.data.records import Record
+from seetell.errors import PictureError
+from seetell.progress import SILENT, Progress
+
+SHOWN = 20  # of a long list, how much a text report shows
+
+
+@dataclass(frozen=True, slots=True)
+class SplitCount:
+    """How much one split holds; "" is the pictures in none."""
+
+    split: str
+    pictures: int
+    captions: int
+    labels: int  # all pictures' together
+    duplicates: int | None  # pictures whose bytes an earlier one of the split has too; None when none was read
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Captions, or labels, of a picture."""
+
+    least: int
+    mean: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What `check` found.
+
+    Args:
+        name: the dataset's.
+        splits: counts per split, the pictures in none last.
+        captions: per picture; None when there is not one caption.
+        labels: per picture; None when there is not one label.
+        classes: how many different labels there can be.
+        training_vocabulary: different words in the training split's captions.
+        vocabulary: different words in all captions.
+        pictures_read: whether pictures were read and decoded; the next three fields say nothing if not.
+        unreadable: missing or damaged pictures, and why.
+        in_two_splits: pictures whose bytes are in more than one split, with the splits.
+        readable: how many pictures are sound.
+        skipped: lines that the reader left out, and why.
+        notes: decisions the reader took.
+    """
+
+    name: str
+    splits: tuple[SplitCount, ...]
+    captions: Spread | None
+    labels: Spread | None
+    classes: int
+    training_vocabulary: int
+    vocabulary: int
+    pictures_read: bool
+    unreadable: tuple[Skipped, ...]
+    in_two_splits: tuple[tuple[tuple[str, str], ...], ...]  # groups of (split, picture)
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def pictures(self) -> int:
+        return sum(split.pictures for split in self.splits)
+
+    @property
+    def usable(self) -> bool:
+        """Whether anything is left to learn from or to be measured on."""
+        return self.pictures > len(self.unreadable)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, ready for `json.dumps`."""
+        return {
+            "dataset": self.name,
+            "usable": self.usable,
+            "pictures": self.pictures,
+            "captions": sum(split.captions for split in self.splits),
+            "splits": [asdict(split) for split in self.splits],
+            "captions_per_picture": asdict(self.captions) if self.captions else None,
+            "labels_per_picture": asdict(self.labels) if self.labels else None,
+            "classes": self.classes,
+            "vocabulary": {"train": self.training_vocabulary, "all": self.vocabulary},
+            "pictures_read": self.pictures_read,
+            "unreadable": [{"picture": each.where, "reason": each.reason} for each in self.unreadable],
+            "in_two_splits": [
+                [{"split": split, "picture": picture} for split, picture in group] for group in self.in_two_splits
+            ],
+            "skipped": [{"where": each.where, "reason": each.reason} for each in self.skipped],
+            "notes": list(self.notes),
+        }
+
+    def lines(self, shown: int | None = SHOWN) -> Iterator[str]:
+        """The report as text; of each list `shown` entries, or all of them with None."""
+        captions = sum(split.captions for split in self.splits)
+        yield f"{self.name}: {_count(self.pictures, 'picture')}, {_count(captions, 'caption')}"
+        for split in self.splits:
+            labels = f", {_count(split.labels, 'label')}" if split.labels else ""
+            twice = f" ({_count(split.duplicates, 'duplicate')})" if split.duplicates else ""
+            name = split.split or "in none"
+            yield f"  {name:<8} {split.pictures:>9,} pictures{twice}, {_count(split.captions, 'caption')}{labels}"
+        if self.captions:
+            yield f"captions per picture: {_spread(self.captions)}"
+            yield f"vocabulary: {self.training_vocabulary:,} words in the training split, {self.vocabulary:,} in all"
+        if self.labels:
+            yield f"labels per picture: {_spread(self.labels)}; {_count(self.classes, 'class', 'classes')}"
+        yield from self.notes
+        if self.pictures_read:
+            yield from _listed("unreadable or missing pictures", map(str, self.unreadable), shown)
+            groups = (", ".join(f"{split}: {picture}" for split, picture in group) for group in self.in_two_splits)
+            yield from _listed("pictures in two splits", groups, shown)
+        else:
+            yield "pictures: not read"
+        yield from _listed("lines skipped", map(str, self.skipped), shown)
+        if not self.usable:
+            yield "Nothing usable is left."
+
+
+def check(dataset: Dataset, *, progress: Progress = SILENT, pictures: bool = True) -> CheckReport:
+    """Count a dataset, and read and decode every picture of it.
+
+    Args:
+        dataset: as opened.
+        progress: who is told how far the pictures are.
+        pictures: whether to read them; counting alone takes seconds.
+    """
+    records = dataset.records
+    findings = _read_pictures(records, progress) if pictures else []
+    digests = [finding if isinstance(finding, bytes) else None for finding in findings]
+    unreadable = tuple(finding for finding in findings if isinstance(finding, Skipped))
+    training, everything = _vocabularies(records)
+    order = {split: position for position, split in enumerate(("train", "val", "test", "extra"))}
+    names = sorted({record.split for record in records}, key=lambda name: (not name, order.get(name, 9), name))
+    return CheckReport(
+        name=dataset.name,
+        splits=tuple(_count_split(name, records, digests) for name in names),
+        captions=_measure([len(record.captions) for record in records]),
+        labels=_measure([len(record.labels) for record in records]),
+        classes=len(dataset.classes),
+        training_vocabulary=training,
+        vocabulary=everything,
+        pictures_read=pictures,
+        unreadable=unreadable,
+        in_two_splits=tuple(_in_two_splits(records, digests)),
+        skipped=dataset.skipped,
+        notes=dataset.notes,
+    )
+
+
+def _read_pictures(records: Sequence[Record], progress: Progress) -> list[bytes | Skipped]:
+    """For each record the hash of its picture's bytes, or what is wrong with it."""
+    findings: list[bytes | Skipped] = []
+    bad = 0
+    pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
+    try:
+        with progress.task("Reading pictures", total=len(records), unit="pictures") as task:
+            for finding in pool.map(_read_picture, records):
+                findings.append(finding)
+                bad += isinstance(finding, Skipped)
+                task.advance(note=f"{bad:,} unreadable" if bad else None)
+    finally:
+        pool.shutdown(cancel_futures=True)  # when it is interrupted, what waits is not begun
+    return findings
+
+
+def _read_picture(record: Record) -> bytes | Skipped:
+    from seetell.images import decode
+
+    try:
+        data = record.picture.read()
+        decode(data, name=record.picture.name)
+    except PictureError as error:
+        remedy = f". {error.remedy}" if error.remedy else ""
+        return Skipped(record.picture.name, f"{error.problem}{remedy}")
+    return blake2b(data, digest_size=16).digest()
+
+
+def _vocabularies(records: Iterable[Record]) -> tuple[int, int]:
+    """How many different words the training split's captions have, and all captions."""
+    from seetell.text.tokenizers import words
+
+    training: set[str] = set()
+    others: set[str] = set()
+    for record in records:
+        vocabulary = training if record.split == "train" else others
+        for caption in record.captions:
+            vocabulary.update(words(caption))
+    return len(training), len(training | others)
+
+
+def _count_split(name: str, records: Sequence[Record], digests: Sequence[bytes | None]) -> SplitCount:
+    members = [record for record in records if record.split == name]
+    duplicates = None
+    if digests:
+        read = [digest for record, digest in zip(records, digests, strict=True) if digest and record.split == name]
+        duplicates = len(read) - len(set(read))
+    return SplitCount(
+        name,
+        len(members),
+        sum(len(record.captions) for record in members),
+        sum(len(record.labels) for record in members),
+        duplicates,
+    )
+
+
+def _in_two_splits(records: Sequence[Record], digests: Sequence[bytes | None]) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Groups of pictures with the same bytes that are not all in one split; pictures in none do no harm."""
+    groups: dict[bytes, list[tuple[str, str]]] = {}
+    for record, digest in zip(records, digests, strict=False):
+        if digest and record.split:
+            groups.setdefault(digest, []).append((record.split, record.picture.name))
+    for group in groups.values():
+        if len({split for split, _ in group}) > 1:
+            yield tuple(group)
+
+
+def _measure(counts: Sequence[int]) -> Spread | None:
+    if not any(counts):
+        return None
+    return Spread(min(counts), sum(counts) / len(counts), max(counts))
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _spread(spread: Spread) -> str:
+    if spread.least == spread.most:
+        return f"{spread.least}"
+    return f"{spread.least} to {spread.most}, {spread.mean:.2f} on average"
+
+
+def _listed(what: str, entries: Iterable[str], shown: int | None) -> Iterator[str]:
+    listed = list(entries)
+    yield f"{what}: {len(listed):,}"
+    yield from (f"  {entry}" for entry in listed[:shown])
+    if shown is not None and len(listed) > shown:
+        yield f"  … and {len(listed) - shown:,} more"

@@ -1,0 +1,221 @@
+"""MS-COCO: pictures with about five captions each, and the classes of the things in them.
+
+Lin et al., *Microsoft COCO: common objects in context*, ECCV 2014; Chen et al., *Microsoft COCO captions*, 2015. Read
+from one folder, in which the files may lie at any depth:
+
+- `captions_{train,val}{2014,2017}.json` and `instances_{train,val}{2014,2017}.json`, as published; either kind may be
+  absent. Each picture has a class once, however many of its things it shows, in the order of the file's categories.
+- `dataset_coco.json`, Karpathy's captions and splits, which are used where the file is there and no year is asked for;
+  labels still come from `instances_*.json`.
+- the pictures, in `train2014`, `val2014`, `train2017`, `val2017`. The years hold the same pictures under other names
+  (`COCO_val2014_000000391895.jpg`, `000000391895.jpg`): where one is not there, the other is used.
+
+Parameters of `coco:PATH?…`:
+
+- `year=2014` or `2017` chooses the published files; without it 2017 is preferred.
+- `test`: with Karpathy's splits `5k`, the default, is all 5,000 test pictures, and `1k` the first 1,000 of them, the
+  others being in no split. The published files have no test captions: there `1k` and `5k` make that many of the
+  validation pictures, chosen by the hash of their names, the test split.
+- `restval=extra` puts Karpathy's `restval` pictures in the split "extra"; by default they are trained on, as most do.
+- `images=FOLDER`: where the pictures are, if not under PATH.
+"""
+
+import re
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from seetell.data.dataset import Dataset, Skipped
+from seetell.data.files import read_json, tidy
+from seetell.data.folders import Folder
+from seetell.data.karpathy import read_karpathy
+from seetell.data.records import PictureFile, Record
+from seetell.data.splits import normalise, stricter
+from seetell.errors import DatasetError
+
+_PUBLISHED = re.compile(r"(captions|instances)_(train|val)(2014|2017)\.json")
+_KARPATHY = re.compile(r"dataset_coco\.json", re.IGNORECASE)
+_PICTURE = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{12})\.jpg", re.IGNORECASE)
+_TESTS = {"1k": 1000, "5k": 5000}
+
+
+@dataclass(slots=True)
+class _Draft:
+    file: str
+    folder: str  # where the picture is to be expected: train2017
+    split: str
+    captions: list[str] = field(default_factory=list)
+    classes: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What has been read so far; pictures by COCO's number, which is the same in all years and in Karpathy's file."""
+
+    drafts: dict[int, _Draft] = field(default_factory=dict)
+    classes: dict[int, str] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def coco(path: Path, *, images: Path | None = None, year: str = "", test: str = "", restval: str = "train") -> Dataset:
+    """Read COCO from its folder; the module says what the parameters mean."""
+    _choose("year", year, ("", "2014", "2017"))
+    _choose("test", test, ("", *_TESTS))
+    _choose("restval", restval, ("train", "extra"))
+    folder = Folder(path if path.is_dir() else path.parent)
+    pictures = Folder(images) if images else folder
+    published = _published(folder)
+    karpathy = [] if year else folder.named(_KARPATHY)
+    reading = _Reading()
+    if karpathy:
+        _read_karpathy(karpathy[0], reading, restval)
+        _shorten_test(reading, _TESTS[test or "5k"])
+        # Both years say the same of the same pictures: one of them is enough.
+        instances = [[file for file in files if file.name.startswith("instances")] for files in published.values()]
+        for file in max(instances, key=len, default=[]):
+            _read_published(file, reading, split=None)
+    else:
+        chosen = year or max(published, default="")
+        if chosen not in published:
+            raise DatasetError(
+                f"there are no annotations{f' of {year}' if year else ''} in this folder",
+                where=str(folder.root),
+                remedy="They are called captions_train2017.json, instances_train2017.json and so on"
+                + ("" if year else ", or dataset_coco.json"),
+            )
+        for file in published[chosen]:
+            _read_published(file, reading, split="train" if "train" in file.name else "val")
+        if len(published) > 1 and not year:
+            reading.notes.append(f"the annotations of {chosen} are read; year={min(published)} reads the others")
+        if test:
+            _make_test(reading, _TESTS[test], str(path))
+    if not pictures.pictures:
+        raise DatasetError(
+            "there are no pictures in this folder",
+            where=str(pictures.root),
+            remedy=f"Say where they are: coco:{path}?images=FOLDER",
+        )
+    return _dataset(reading, pictures)
+
+
+def _choose(parameter: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        named = " or ".join(f"{parameter}={choice}" for choice in choices if choice)
+        raise DatasetError(f"{parameter}={value} is not known", where="coco", remedy=f"Choose {named}")
+
+
+def _published(folder: Folder) -> dict[str, list[Path]]:
+    """The published annotation files of each year; of copies, the one nearest the top of the folder."""
+    found: dict[str, dict[str, Path]] = {}
+    for path in folder.named(_PUBLISHED):
+        if match := _PUBLISHED.fullmatch(path.name):
+            found.setdefault(match[3], {}).setdefault(path.name, path)
+    return {year: [files[name] for name in sorted(files)] for year, files in found.items()}
+
+
+def _keep(entry: dict[str, Any]) -> Any:
+    """Of an object in a published file, what is needed: outlines make up nine tenths of instances_train2017.json."""
+    if "image_id" in entry:
+        return entry["image_id"], entry.get("category_id"), entry.get("caption"), entry.get("id")
+    if "file_name" in entry:
+        return entry.get("id"), entry["file_name"]
+    return entry
+
+
+def _read_published(path: Path, reading: _Reading, *, split: str | None) -> None:
+    """Add a published file; without a split, only what it says of the pictures that are known already."""
+    content = read_json(path, keep=_keep)
+    lists = [content.get(key) if isinstance(content, dict) else None for key in ("images", "annotations")]
+    if not all(isinstance(each, list) for each in lists):
+        raise DatasetError('it has no lists "images" and "annotations"', where=str(path))
+    for category in content.get("categories", []):
+        match category:
+            case {"id": int(number), "name": str(name)}:
+                reading.classes.setdefault(number, name)
+    for position, image in enumerate(content["images"] if split else ()):
+        match image:
+            case (int(number), str(file)):
+                draft = reading.drafts.setdefault(number, _Draft(file, path.stem.partition("_")[2], split or ""))
+                if draft.split != split:
+                    draft.split = stricter(draft.split, split or "")
+                    reason = f"{file} is in train and in val; {draft.split} is kept"
+                    reading.skipped.append(Skipped(f"{path}:images[{position}]", reason))
+            case _:
+                reading.skipped.append(Skipped(f"{path}:images[{position}]", "it has no number or names no file"))
+    seen = set()
+    for position, annotation in enumerate(content["annotations"]):
+        reason = ""
+        match annotation:
+            case (int(number), _, _, identity) if number not in reading.drafts:
+                reason = f"there is no picture {number}" if split else ""
+            case (_, _, str(caption), identity) if not tidy(caption):
+                reason = "the caption is empty"
+            case (int(number), _, str(caption), identity):
+                if identity is not None and identity in seen:
+                    reason = f"annotation {identity} came before"
+                else:
+                    reading.drafts[number].captions.append(tidy(caption))
+            case (int(number), int(category), _, identity) if category in reading.classes:
+                reading.drafts[number].classes.add(category)
+            case _:
+                reason, identity = "it has neither a caption nor a known category", None
+        seen.add(identity)
+        if reason:
+            reading.skipped.append(Skipped(f"{path}:annotations[{position}]", reason))
+
+
+def _read_karpathy(path: Path, reading: _Reading, restval: str) -> None:
+    entries, skipped = read_karpathy(path)
+    reading.skipped += skipped
+    for position, entry in enumerate(entries):
+        match = _PICTURE.fullmatch(entry.file)
+        number = entry.coco_id if entry.coco_id is not None else int(match[1]) if match else -1 - position
+        split = restval if entry.split == "restval" else normalise(entry.split)
+        reading.drafts[number] = _Draft(entry.file, entry.folder, split, list(entry.captions))
+
+
+def _shorten_test(reading: _Reading, count: int) -> None:
+    """Leave the first `count` test pictures in the test split, the others in none."""
+    tests = [draft for draft in reading.drafts.values() if draft.split == "test"]
+    for draft in tests[count:]:
+        draft.split = ""
+    if len(tests) > count:
+        reading.notes.append(f"the first {count:,} of {len(tests):,} test pictures are the test split")
+
+
+def _make_test(reading: _Reading, count: int, where: str) -> None:
+    """Make `count` validation pictures the test split: those whose names have the lowest hashes."""
+    held_out = [draft for draft in reading.drafts.values() if draft.split == "val"]
+    if len(held_out) <= count:
+        raise DatasetError(
+            f"a test of {count:,} cannot be taken from {len(held_out):,} validation pictures",
+            where=where,
+            remedy="Choose test=1k, year=2014, or put Karpathy's dataset_coco.json beside the annotations",
+        )
+    for draft in sorted(held_out, key=lambda draft: sha256(draft.file.encode("utf-8")).digest())[:count]:
+        draft.split = "test"
+    reading.notes.append(f"the published files have no test captions: {count:,} validation pictures are the test split")
+
+
+def _dataset(reading: _Reading, pictures: Folder) -> Dataset:
+    order = {number: position for position, number in enumerate(reading.classes)}
+    records = []
+    for draft in reading.drafts.values():
+        labels = tuple(reading.classes[number] for number in sorted(draft.classes, key=order.__getitem__))
+        picture = PictureFile(_find(draft, pictures))
+        records.append(Record(draft.file, picture, tuple(draft.captions), labels, draft.split))
+    classes = tuple(reading.classes.values())
+    return Dataset("coco", tuple(records), tuple(reading.skipped), classes, tuple(reading.notes))
+
+
+def _find(draft: _Draft, pictures: Folder) -> Path:
+    """The picture's file: in the folder that the annotations name, else anywhere, else by its name in other years."""
+    names = [draft.file]
+    if match := _PICTURE.fullmatch(draft.file):
+        names += [f"{match[1]}.jpg", f"COCO_train2014_{match[1]}.jpg", f"COCO_val2014_{match[1]}.jpg"]
+    for written in (f"{draft.folder}/{draft.file}", *names):
+        if found := pictures.matches(written):
+            return found[0]
+    return pictures.expected(draft.file)
