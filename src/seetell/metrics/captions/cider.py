@@ -1,0 +1,167 @@
+"""CIDEr: how much a caption agrees with what people wrote, rare phrases counting more than common ones.
+
+Every caption becomes four vectors, one for each order n = 1…4, of its n-grams' counts times
+
+    log N − log max(1, number of pictures with the n-gram in a reference),   N pictures in all.
+
+For each reference and order the score is the cosine of the two vectors, the candidate's entries cut down to the
+reference's, times exp(−δ² / 2σ²) for lengths that differ by δ (σ = 6); CIDEr is 10 × its mean over orders and
+references: the variant called CIDEr-D, as pycocoevalcap computes it. In per cent here, so a CIDEr of 0.469 is 46.9.
+Vedantam et al., *CIDEr: consensus-based image description evaluation* (2015).
+
+Self-critical training scores thousands of sampled captions a second against references that never change::
+
+    statistics = CiderStatistics.of(training_references)
+    reward = Cider(training_references, statistics).scores(samples, pictures)
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from seetell.metrics.captions.corpus import (
+    ORDERS,
+    Corpus,
+    Integers,
+    Keys,
+    Ngrams,
+    Sentences,
+    TokenNumbers,
+    Tokens,
+    check_references,
+    flat,
+    owners,
+    places,
+)
+
+_TWO_SIGMA_SQUARED = 2 * 6.0**2
+Floats = npt.NDArray[np.float64]
+
+
+class CiderStatistics:
+    """In how many pictures' references every n-gram occurs: what CIDEr weighs n-grams by.
+
+    Tokens may be words or a vocabulary's numbers, but must be the same kind of thing in all that is scored.
+    """
+
+    def __init__(self, references: Sentences, owner: Integers, numbers: TokenNumbers) -> None:
+        self.numbers = numbers
+        self.pictures = int(owner[-1]) + 1
+        self._weights: dict[int, tuple[Keys, Floats]] = {}
+        for order in ORDERS:
+            grams = references.ngrams(order)
+            pairs = np.sort(owner[grams.sentence] * len(grams.keys) + grams.place)
+            pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # an n-gram counts once a picture
+            frequency = np.bincount(pairs % max(1, len(grams.keys)), minlength=len(grams.keys))
+            self._weights[order] = grams.keys, np.log(self.pictures) - np.log(np.maximum(1, frequency))
+
+    @classmethod
+    def of(cls, references: Sequence[Sequence[Tokens]]) -> "CiderStatistics":
+        """Count the tokenised references of each picture."""
+        check_references(references)
+        numbers = TokenNumbers()
+        return cls(Sentences(flat(references), numbers), owners(references), numbers)
+
+    def vectors(self, grams: Ngrams, order: int, sentences: int) -> tuple[Floats, Floats]:
+        """The weight of every row of `grams`, and the length of every sentence's vector."""
+        keys, weights = self._weights[order]
+        at = places(grams.keys, keys)
+        idf = np.full(len(at), np.log(self.pictures))  # one that no reference has weighs as if it occurred once
+        idf[at >= 0] = weights[at[at >= 0]]
+        weight: Floats = grams.count * idf[grams.place]
+        return weight, np.sqrt(np.bincount(grams.sentence, weight**2, minlength=sentences))
+
+
+class Cider:
+    """Scores captions against references prepared once.
+
+    Args:
+        references: the tokenised references of each picture.
+        statistics: how common n-grams are; counted in `references` when not given.
+    """
+
+    def __init__(self, references: Sequence[Sequence[Tokens]], statistics: CiderStatistics | None = None) -> None:
+        check_references(references)
+        numbers = statistics.numbers if statistics is not None else TokenNumbers()
+        sentences, owner = Sentences(flat(references), numbers), owners(references)
+        self._prepare(sentences, owner, statistics or CiderStatistics(sentences, owner, numbers))
+
+    @classmethod
+    def of_corpus(cls, corpus: Corpus) -> "Cider":
+        self = cls.__new__(cls)
+        self._prepare(corpus.references, corpus.owner, CiderStatistics(corpus.references, corpus.owner, corpus.numbers))
+        return self
+
+    def _prepare(self, references: Sentences, owner: Integers, statistics: CiderStatistics) -> None:
+        self.statistics = statistics
+        self._lengths = references.lengths
+        self._first = np.searchsorted(owner, np.arange(int(owner[-1]) + 2))  # a picture's first reference
+        self._orders = {}
+        for order in ORDERS:
+            grams = references.ngrams(order)
+            weight, norm = statistics.vectors(grams, order, len(references))
+            start = np.searchsorted(grams.sentence, np.arange(len(references) + 1))
+            self._orders[order] = grams.keys, grams.place, weight, norm, start
+
+    def scores(self, candidates: Sequence[Tokens], pictures: npt.ArrayLike | None = None) -> Floats:
+        """CIDEr of each candidate, in per cent.
+
+        Args:
+            candidates: tokenised captions; several may be of one picture.
+            pictures: the picture each is of, counted as in `references`; one caption a picture when not given.
+        """
+        of = np.arange(len(candidates)) if pictures is None else np.asarray(pictures, dtype=np.int64)
+        if len(of) != len(candidates) or (len(of) and not 0 <= of.min() <= of.max() < len(self._first) - 1):
+            raise ValueError("`pictures` must name, for each candidate, one of the pictures that have references")
+        return self.scores_of(Sentences(candidates, self.statistics.numbers), of)
+
+    def scores_of(self, candidates: Sentences, of: Integers) -> Floats:
+        """As `scores`, for captions already in arrays."""
+        number = self._first[of + 1] - self._first[of]
+        pair_candidate = np.repeat(np.arange(len(candidates)), number)
+        pair_reference = _ranges(self._first[of], number)
+        gap = _bigrams(candidates.lengths)[pair_candidate] - _bigrams(self._lengths)[pair_reference]
+        likeness = np.zeros(len(pair_candidate))
+        for order in ORDERS:
+            likeness += self._cosines(candidates, order, pair_candidate, pair_reference)
+        likeness *= np.exp(-(gap**2) / _TWO_SIGMA_SQUARED)
+        total = np.bincount(pair_candidate, likeness, minlength=len(candidates))
+        return 100 * 10 / len(ORDERS) * total / number
+
+    def _cosines(self, candidates: Sentences, order: int, pair_candidate: Integers, pair_reference: Integers) -> Floats:
+        """The clipped cosine of each candidate with each reference it is paired with."""
+        written = candidates.ngrams(order)
+        mine, my_norm = self.statistics.vectors(written, order, len(candidates))
+        keys, place, weight, norm, start = self._orders[order]
+        number = start[pair_reference + 1] - start[pair_reference]
+        entry = _ranges(start[pair_reference], number)  # the n-grams of every pair's reference
+        pair = np.repeat(np.arange(len(pair_candidate)), number)
+        if pair_candidate.size < len(self._lengths) // 8:  # a few samples: look up their references' n-grams only
+            at = places(keys[place[entry]], written.keys)
+        else:
+            at = places(keys, written.keys)[place[entry]]
+        known = at >= 0
+        entry, pair, at = entry[known], pair[known], at[known]
+        found, row = written.rows_of(pair_candidate[pair], at)
+        theirs = weight[entry[found]]
+        shared = np.bincount(pair[found], np.minimum(mine[row], theirs) * theirs, minlength=len(pair_candidate))
+        down = my_norm[pair_candidate] * norm[pair_reference]
+        cosines: Floats = np.divide(shared, down, out=np.zeros(len(shared)), where=down > 0)
+        return cosines
+
+
+def cider(corpus: Corpus) -> Floats:
+    """CIDEr of every picture in per cent (the corpus's is their mean), n-grams weighed by this corpus's references."""
+    return Cider.of_corpus(corpus).scores_of(corpus.candidates, np.arange(len(corpus)))
+
+
+def _bigrams(lengths: Integers) -> Integers:
+    """Captions' lengths as the measure takes them: in bigrams."""
+    return np.maximum(0, lengths - 1)
+
+
+def _ranges(starts: Integers, lengths: Integers) -> Integers:
+    """start, start + 1, … for every start, so many as its length, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)

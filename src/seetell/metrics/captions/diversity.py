@@ -1,0 +1,62 @@
+"""What captions are like, whatever the pictures show: variety, novelty, length, and whether they are degenerate."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from seetell.errors import SeetellError
+from seetell.metrics.captions.corpus import Sentences, TokenNumbers, Tokens
+
+
+def diversity(captions: Sequence[Tokens], training: Iterable[Tokens] | None = None) -> dict[str, float]:
+    """How varied a set of tokenised captions is.
+
+    Returns:
+        `vocabulary_used`: how many different words; `mean_length` in words; in per cent: `repeated` (captions that
+        another picture has too), `distinct1` and `distinct2` (different words and pairs of words among all of them),
+        and, when the training captions are given, `novel` (captions that are not among those).
+    """
+    if not captions:
+        raise SeetellError("there are no captions to describe")
+    whole = [tuple(caption) for caption in captions]
+    times = Counter(whole)
+    sentences = Sentences(whole, TokenNumbers())
+    words, pairs = sentences.ngrams(1), sentences.ngrams(2)
+    found = {
+        "vocabulary_used": float(len(words.keys)),
+        "mean_length": float(np.mean(sentences.lengths)),
+        "repeated": 100 * sum(times[caption] > 1 for caption in whole) / len(whole),
+        "distinct1": 100 * len(words.keys) / max(1, int(words.count.sum())),
+        "distinct2": 100 * len(pairs.keys) / max(1, int(pairs.count.sum())),
+    }
+    if training is not None:
+        known = {tuple(caption) for caption in training}
+        found["novel"] = 100 * sum(caption not in known for caption in whole) / len(whole)
+    return found
+
+
+def degenerate(captions: Sequence[Tokens], *, share: float = 0.5, at_least: int = 10) -> str | None:
+    """Say in words what is wrong with captions that hardly depend on the pictures; None when nothing is.
+
+    Args:
+        share: the share of the pictures from which one and the same caption, or an empty one, is a fault.
+        at_least: fewer captions than this are too few to judge.
+    """
+    if len(captions) < at_least:
+        return None
+    [(commonest, times)] = Counter(map(tuple, captions)).most_common(1)
+    if times < share * len(captions):
+        return None
+    part = f"{times} of {len(captions)} pictures"
+    if not commonest:
+        return (
+            f"The caption of {part} is empty: the model ends before its first word. Likely causes: training has "
+            "collapsed or hardly begun (look at the loss), or beam search without length normalisation."
+        )
+    said = " ".join(map(str, commonest))
+    return (
+        f"{part} have the same caption, “{said}”: the captions hardly depend on the pictures. Likely causes: pictures "
+        "prepared otherwise than in training (pixels as 0…255 where 0…1 was learned, or another mean), training that "
+        "has collapsed or hardly begun (look at the loss), or features that do not differ (an encoder without weights)."
+    )

@@ -1,0 +1,104 @@
+"""All caption metrics at once, from captions as people write them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from seetell.errors import SeetellError
+from seetell.metrics.captions.bleu import bleu
+from seetell.metrics.captions.cider import cider
+from seetell.metrics.captions.corpus import ORDERS, Corpus
+from seetell.metrics.captions.meteor import Meteor
+from seetell.metrics.captions.rouge import rouge_l
+from seetell.text.tokenizers import ptb
+
+Tokenizer = Callable[[str], Sequence[str]]
+MeteorChoice = Literal["auto"] | bool | Meteor
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionScores:
+    """The corpus's metrics, each picture's own, and what had to be left out and why."""
+
+    metrics: dict[str, float]
+    per_picture: dict[str, npt.NDArray[np.float64]]
+    notes: list[str] = field(default_factory=list)
+
+
+def caption_scores(
+    candidates: Mapping[Any, str] | Sequence[str],
+    references: Mapping[Any, Sequence[str]] | Sequence[Sequence[str]],
+    *,
+    tokenizer: Tokenizer = ptb,
+    meteor: MeteorChoice = "auto",
+) -> dict[str, float]:
+    """The metrics of a set of captions, in per cent: `score_captions` without the pictures' own."""
+    return score_captions(candidates, references, tokenizer=tokenizer, meteor=meteor).metrics
+
+
+def score_captions(
+    candidates: Mapping[Any, str] | Sequence[str],
+    references: Mapping[Any, Sequence[str]] | Sequence[Sequence[str]],
+    *,
+    tokenizer: Tokenizer = ptb,
+    meteor: MeteorChoice = "auto",
+) -> CaptionScores:
+    """Score one caption a picture against the picture's references.
+
+    Gives `bleu1…bleu4`, `bleu1_no_bp…bleu4_no_bp` (without brevity penalty), `rouge_l`, `cider`, and `meteor`.
+
+    Args:
+        candidates: a caption for each picture: a list, or a mapping from whatever names the pictures.
+        references: each picture's references: a list in the same order, or a mapping with the same keys.
+        tokenizer: makes words of candidates and references alike.
+        meteor: True insists on METEOR, "auto" takes it where Java and pycocoevalcap are there (a note says why not),
+            False leaves it out; a `Meteor` that is running already is used and left running.
+    """
+    captions, groups = _paired(candidates, references)
+    words = [tokenizer(caption) for caption in captions]
+    reference_words = [[tokenizer(reference) for reference in group] for group in groups]
+    corpus = Corpus(words, reference_words)
+    by_order = bleu(corpus)
+    per_picture = {f"bleu{order}": by_order.pictures[order - 1] for order in ORDERS}
+    per_picture |= {f"bleu{order}_no_bp": by_order.pictures_no_bp[order - 1] for order in ORDERS}
+    per_picture |= {"rouge_l": rouge_l(corpus), "cider": cider(corpus)}
+    metrics = {f"bleu{order}": float(by_order.corpus[order - 1]) for order in ORDERS}
+    metrics |= {f"bleu{order}_no_bp": float(by_order.corpus_no_bp[order - 1]) for order in ORDERS}
+    metrics |= {name: float(per_picture[name].mean()) for name in ("rouge_l", "cider")}
+    notes = []
+    if meteor is not False:
+        try:
+            joined = [" ".join(one) for one in words], [[" ".join(one) for one in group] for group in reference_words]
+            metrics["meteor"], per_picture["meteor"] = _meteor(meteor, *joined)
+        except SeetellError as error:
+            if meteor != "auto":
+                raise
+            notes.append(f"METEOR was not measured: {error}")
+    return CaptionScores(metrics, per_picture, notes)
+
+
+def _meteor(
+    choice: MeteorChoice, candidates: list[str], references: list[list[str]]
+) -> tuple[float, npt.NDArray[np.float64]]:
+    if isinstance(choice, Meteor):
+        return choice.scores(candidates, references)
+    with Meteor() as session:
+        return session.scores(candidates, references)
+
+
+def _paired(
+    candidates: Mapping[Any, str] | Sequence[str], references: Mapping[Any, Sequence[str]] | Sequence[Sequence[str]]
+) -> tuple[list[str], list[Sequence[str]]]:
+    """Captions and references in one order."""
+    if isinstance(candidates, Mapping) and isinstance(references, Mapping):
+        if candidates.keys() != references.keys():
+            odd = next(iter(candidates.keys() ^ references.keys()))
+            lacks = "references" if odd in candidates else "caption"
+            raise SeetellError(f"picture {odd!r} has no {lacks}", remedy="Every picture needs both")
+        return list(candidates.values()), [references[key] for key in candidates]
+    if isinstance(candidates, Mapping) or isinstance(references, Mapping):
+        raise TypeError("give both captions and references as mappings, or both as lists")
+    return list(candidates), list(references)
