@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import io
 import os
+import re
 import stat
 import warnings
 from collections.abc import Iterator
@@ -186,11 +187,7 @@ def _check_size(image: Image.Image, name: str) -> None:
     if width < 1 or height < 1:
         raise PictureError(f"the picture has no pixels ({width} × {height})", where=name)
     if width * height > MAX_PIXELS:
-        raise PictureError(
-            f"the picture is too large: {width:,} × {height:,} pixels, {MAX_PIXELS / 1e6:,.0f} million at most",
-            where=name,
-            remedy="Make it smaller first",
-        )
+        raise _too_large(f": {width:,} × {height:,} pixels, {MAX_PIXELS / 1e6:,.0f} million at most", name)
 
 
 def _upright_rgb(image: Image.Image) -> Image.Image:
@@ -213,18 +210,24 @@ def _plainly(name: str, what: str) -> Iterator[None]:
         yield
     except PictureError:
         raise
+    except Image.DecompressionBombError as error:  # some plug-ins also look at the sizes of parts
+        raise _too_large("", name) from error
     except MemoryError as error:
         raise PictureError(f"there is not enough memory to decode this {what}", where=name) from error
     except Exception as error:
         if isinstance(error, OSError) and error.errno:
             raise PictureError(f"reading failed ({_detail(error)})", where=name) from error
-        if isinstance(error, EOFError) or "truncated" in str(error).lower():
+        if isinstance(error, EOFError) or re.search("truncated|end of file", str(error)):
             raise PictureError(f"this {what} is cut off", where=name, remedy=_FETCH_AGAIN) from error
         raise PictureError(
             f"this {what} is damaged, or of a kind that cannot be read ({_detail(error)})",
             where=name,
             remedy=f"{_FETCH_AGAIN}, or convert it to JPEG or PNG",
         ) from error
+
+
+def _too_large(how: str, name: str) -> PictureError:
+    return PictureError(f"the picture is too large{how}", where=name, remedy="Make a smaller copy of it")
 
 
 def _unknown(head: bytes, name: str) -> PictureError:

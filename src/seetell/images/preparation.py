@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
@@ -58,8 +57,8 @@ class Preparation:
     def __post_init__(self) -> None:
         for field in ("size", "resize"):
             value = getattr(self, field)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise _wrong(field, value, "a whole number of pixels, 1 or more")
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65_535:
+                raise _wrong(field, value, "a whole number of pixels from 1 to 65,535")
         if self.resize < self.size:
             raise _wrong("resize", self.resize, f"at least the size, {self.size}")
         for field, choices in _CHOICES.items():
@@ -189,7 +188,7 @@ class Preparation:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e6  # so neither NaN
 
 
 def _listed(names: set[str]) -> str:
