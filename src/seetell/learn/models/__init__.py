@@ -14,6 +14,10 @@ KINDS = {
     "two_branch": "two_branch.TwoBranch",
     "visual_semantic": "visual_semantic.VisualSemantic",
     "attentive_match": "attentive_match.AttentiveMatch",
+    "attend": "attend.Attend",
+    "merge": "merge.Merge",
+    "initial": "initial.Initial",
+    "convolutional": "convolutional.Convolutional",
 }
 
 

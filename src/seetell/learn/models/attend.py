@@ -1,0 +1,187 @@
+"""The attention captioner of Xu et al.: at every word it looks at the grid anew, softly or at one place.
+
+Section 3.1.2, with annotation vectors a_i, i = 1 … L:
+
+    e_ti = w · tanh(P a_i + Q h_{t−1}),      α_t = softmax(e_t)
+    ẑ_t = φ({a_i}, α_t)                                                              (1)
+    i, f, o = σ(W E y_{t−1} + U h_{t−1} + Z ẑ_t + b),      c_t, h_t as in `lstm`
+    c_0 = f_init,c(mean a_i),      h_0 = f_init,h(mean a_i)
+    p(y_t) ∝ exp(L_o (E y_{t−1} + L_h h_t + L_z ẑ_t))                                (2)
+
+*Soft* attention (4.2): φ = β_t Σ_i α_ti a_i (8), with the gate β_t = σ(f_β(h_{t−1})) of 4.2.1. The doubly stochastic
+penalty (9) belongs to the loss.
+
+*Hard* attention (4.1): φ = a_i at a place i drawn from α_t (3, 4). For half of the pictures of a batch the place is
+replaced by its expectation, which is soft attention. The terms that the learning rule needs, log p(s̃_t) and H[s̃_t], are
+returned for the loss. Out of training it looks at the most probable place.
+
+Departures: f_init,c and f_init,h are given one hidden layer, their number not being said. As options: annotation
+vectors mapped once to fewer dimensions, which makes every step cheaper; E and L_o sharing their weights.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax, one_hot
+
+from seetell.learn.models.captioner import Captioner, State, Teacher
+from seetell.learn.models.lstm import LSTM
+from seetell.learn.models.text import WordVectors
+from seetell.learn.recipes import RecipeError
+
+
+def initial_state(features: int, units: int) -> nn.Sequential:
+    """f_init: the mean annotation vector to a state of the LSTM."""
+    return nn.Sequential(nn.Linear(features, units), nn.Tanh(), nn.Linear(units, units), nn.Tanh())
+
+
+class Attend(Captioner):
+    """Args:
+    features: width of one annotation vector of the grid.
+    words: size of the vocabulary.
+    transform: what is done to raw features first; fitted on the training split.
+    attention: "soft" or "hard".
+    gate: let the gate β scale the context.
+    expected: hard attention: the share of pictures whose place is replaced by its expectation, in training.
+    units: of the LSTM.
+    word_dimensions: of a learned word vector; given ones have their own.
+    attention_dimensions: of the hidden layer of the attention's perceptron.
+    annotation_dimensions: map annotation vectors to so many dimensions first; 0: leave them.
+    dropout: on h_t and on the deep output layer.
+    word_dropout: on the word vectors that are read.
+    picture_dropout: on the annotation vectors.
+    vectors: pre-trained word vectors, if any.
+    freeze: leave given word vectors as they are.
+    tied: let E and L_o share their weights; word vectors must then be trained.
+    """
+
+    constant = frozenset({"annotations", "keys"})
+
+    def __init__(
+        self,
+        features: int,
+        words: int,
+        transform: nn.Module,
+        attention: Literal["soft", "hard"] = "soft",
+        gate: bool = True,
+        expected: float = 0.5,
+        units: int = 512,
+        word_dimensions: int = 512,
+        attention_dimensions: int = 512,
+        annotation_dimensions: int = 0,
+        dropout: float = 0.5,
+        word_dropout: float = 0.0,
+        picture_dropout: float = 0.0,
+        vectors: Tensor | None = None,
+        freeze: bool = False,
+        tied: bool = False,
+    ) -> None:
+        super().__init__()
+        self.hard, self.expected = attention == "hard", expected
+        self.transform = transform
+        self.words = WordVectors(words, word_dimensions, vectors, mode="frozen" if freeze else "tuned")
+        if annotation_dimensions:
+            self.annotation_map: nn.Module = nn.Sequential(nn.Linear(features, annotation_dimensions), nn.ReLU())
+        else:
+            self.annotation_map = nn.Identity()
+        depth, width = annotation_dimensions or features, self.words.dimensions
+        self.key = nn.Linear(depth, attention_dimensions)  # P
+        self.query = nn.Linear(units, attention_dimensions, bias=False)  # Q
+        self.energy = nn.Linear(attention_dimensions, 1, bias=False)  # w
+        self.gate = nn.Linear(units, 1) if gate else None  # f_β
+        self.initial_h, self.initial_c = initial_state(depth, units), initial_state(depth, units)
+        self.recurrent = LSTM(width, units)  # W, U, b
+        self.context = nn.Linear(depth, 4 * units, bias=False)  # Z
+        self.output_state = nn.Linear(units, width)  # L_h
+        self.output_context = nn.Linear(depth, width, bias=False)  # L_z
+        self.output = nn.Linear(width, words)  # L_o
+        if tied:
+            if self.words.mode == "frozen":
+                raise RecipeError("frozen word vectors cannot be tied to the output layer", where="[model] tied")
+            self.output.weight = self.words.table.weight
+        self.dropout, self.word_dropout = nn.Dropout(dropout), nn.Dropout(word_dropout)
+        self.picture_dropout = nn.Dropout(picture_dropout)
+
+    def forward(self, features: Tensor, tokens: Tensor) -> Teacher:
+        """(B, L, features) and (B, T) word numbers. Only the recurrence goes step by step."""
+        state = self.start(features)
+        h, c, annotations = state["h"], state["c"], state["annotations"]
+        read = self.word_dropout(self.words(tokens))  # (B, T, m)
+        hs, contexts, attentions, looks = [], [], [], []
+        soft = self._use_expectation(h)
+        for mapped in self.recurrent.input(read).unbind(1):
+            attention = self._attention(state["keys"], h)
+            look = self._look(attention, soft)
+            context = self._context(look, annotations, h)
+            attentions.append(attention)
+            looks.append(look)
+            hs.append(h)
+            contexts.append(context)
+            h, c = self.recurrent.step(mapped + self.context(context), h, c)
+        attention = torch.stack(attentions, dim=1)
+        before = torch.stack(hs, dim=1)  # h_{t−1}
+        after = torch.stack([*hs[1:], h], dim=1)  # h_t
+        return Teacher(
+            self._output(read, after, torch.stack(contexts, dim=1)),
+            attention,
+            None if self.gate is None else self.gate(before).sigmoid().squeeze(2),
+            **(self._chances(attention, torch.stack(looks, dim=1), soft) if self.hard else {}),
+        )
+
+    def start(self, features: Tensor) -> State:
+        annotations = self.annotation_map(self.picture_dropout(self.transform(features)))  # (B, L, D)
+        mean = annotations.mean(1)
+        return {
+            "annotations": annotations,
+            "keys": self.key(annotations),  # P a_i, once
+            "h": self.initial_h(mean),
+            "c": self.initial_c(mean),
+        }
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
+        h, read = state["h"], self.word_dropout(self.words(tokens))
+        look = self._look(self._attention(state["keys"], h), self._use_expectation(h))
+        context = self._context(look, state["annotations"], h)
+        h, c = self.recurrent.step(self.recurrent.input(read) + self.context(context), h, state["c"])
+        return log_softmax(self._output(read, h, context), dim=1), {**state, "h": h, "c": c}, look
+
+    def _attention(self, keys: Tensor, h: Tensor) -> Tensor:
+        """α_t (B, L) from P a_i (B, L, A) and h_{t−1}."""
+        energies: Tensor = self.energy(torch.tanh(keys + self.query(h)[:, None])).squeeze(2)
+        return energies.softmax(1)
+
+    def _use_expectation(self, like: Tensor) -> Tensor | None:
+        """(B, 1): which pictures of a batch, in training, have their places replaced by the expectation."""
+        if not (self.hard and self.training):
+            return None
+        return torch.rand(len(like), 1, device=like.device) < self.expected
+
+    def _look(self, attention: Tensor, soft: Tensor | None) -> Tensor:
+        """The weights with which annotation vectors are added up: α, or all of it at one place."""
+        if not self.hard:
+            return attention
+        if soft is None:
+            return one_hot(attention.argmax(1), attention.shape[1]).to(attention.dtype)
+        drawn = one_hot(torch.multinomial(attention.detach(), 1).squeeze(1), attention.shape[1])
+        return torch.where(soft, attention, drawn.to(attention.dtype))
+
+    def _context(self, look: Tensor, annotations: Tensor, h: Tensor) -> Tensor:
+        """ẑ_t (B, D)."""
+        context = (look[:, None] @ annotations).squeeze(1)
+        return context if self.gate is None else self.gate(h).sigmoid() * context
+
+    def _output(self, read: Tensor, h: Tensor, context: Tensor) -> Tensor:
+        """The deep output layer (2), for one step or for all."""
+        deep = read + self.output_state(self.dropout(h)) + self.output_context(context)
+        logits: Tensor = self.output(self.dropout(deep))
+        return logits
+
+    @staticmethod
+    def _chances(attention: Tensor, looks: Tensor, soft: Tensor | None) -> dict[str, Tensor]:
+        """log p(s̃_t) and H[s̃_t], each (B, T)."""
+        logs = attention.clamp_min(torch.finfo(attention.dtype).tiny).log()
+        location = (logs * looks.detach()).sum(2)
+        if soft is not None:
+            location = location.masked_fill(soft, 0.0)  # nothing was drawn, and Σ α ∂ log α = 0
+        return {"log_location": location, "entropy": -(attention * logs).sum(2)}

@@ -1,0 +1,55 @@
+"""What every captioner can do: read a whole caption under teacher forcing, or tell one word at a time.
+
+Captions are numbers of words and begin with the start mark; the word predicted at place t is the caption's word t + 1.
+All tensors have the picture's row first and a shape that depends on nothing but the model, so that rows of a state can
+be chosen without knowing what is in it, and `start` and `step` can be exported as graphs.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+State = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """What a captioner made of whole captions.
+
+    Places after a caption's end are there too, and mean nothing: who sums over places masks them.
+    """
+
+    logits: Tensor  # (B, T, V): place t predicts word t + 1
+    attention: Tensor | None = None  # (B, T, L): the weights α of the places of the grid
+    gate: Tensor | None = None  # (B, T): how much of the context is let in
+    log_location: Tensor | None = None  # (B, T): log p(s̃_t), 0 where the expected context was used
+    entropy: Tensor | None = None  # (B, T): of the distribution s̃_t is drawn from
+
+
+class Captioner(nn.Module, ABC):
+    """A model that tells a picture in words.
+
+    `constant` names what is in the state but never changes from step to step: a picture's own values, which a decoder
+    need not move when it reorders the beams of one picture.
+    """
+
+    constant: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
+    def forward(self, features: Tensor, tokens: Tensor) -> Teacher:
+        """Predict the next word at every place of captions (B, T)."""
+
+    @abstractmethod
+    def start(self, features: Tensor) -> State:
+        """Look at pictures, once: everything that does not depend on words."""
+
+    @abstractmethod
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
+        """Read one more word (B,): log-probabilities of the next (B, V), the new state, the attention paid (B, L)."""
+
+
+def select(state: State, rows: Tensor) -> State:
+    """The given rows of a state, in that order, any of them any number of times."""
+    return {name: value.index_select(0, rows) for name, value in state.items()}

@@ -1,0 +1,119 @@
+"""The CNN-CNN captioner of Vaishali's survey (Aneja et al.): masked convolutions over the words, no recurrence.
+
+    x⁰_t = W_e E w_t + W_v ā                                   ā: the mean of the annotation vectors a_i
+    y_t = GLU(W x_{t−k+1 … t} + b),   GLU([a; b]) = a σ(b)       sees no later word
+    α_t = softmax_i((W_q y_t + x⁰_t) · K a_i / √H)               attention over the grid, in every layer
+    x'_t = (x_t + y_t + W_z Σ_i α_ti K a_i) / √2                 residual
+    p(w_{t+1}) = softmax(W_o dropout(W_h x_t))
+
+In training all places are computed at once. When telling word by word, the state is the last k − 1 inputs of each
+layer. The attention reported is the mean over the layers.
+
+Departures: weights are not reparametrised by their norm; keys and values of the attention are one map K, shared by the
+layers, so that a state stays small; the survey gives no sizes, so layers, kernel and width are those of Aneja et al.
+"""
+
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import glu, log_softmax, pad
+
+from seetell.learn.models.captioner import Captioner, State, Teacher
+from seetell.learn.models.text import WordVectors
+
+
+class Layer(nn.Module):
+    """A gated convolution that looks back `kernel` places, then at the grid."""
+
+    def __init__(self, width: int, kernel: int, dropout: float) -> None:
+        super().__init__()
+        self.convolution = nn.Linear(kernel * width, 2 * width)
+        self.query = nn.Linear(width, width)
+        self.context = nn.Linear(width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, windows: Tensor, first: Tensor, grid: Tensor) -> tuple[Tensor, Tensor]:
+        """Windows (B, T, kernel, H) whose last is the place itself, x⁰ (B, T, H), K a (B, L, H) → (B, T, H), α."""
+        gated = glu(self.convolution(self.dropout(windows).flatten(2)), dim=2)  # (B, T, H)
+        query = self.query(gated) + first
+        attention = (query @ grid.transpose(1, 2) / sqrt(grid.shape[2])).softmax(2)  # (B, T, L)
+        return (windows[:, :, -1] + gated + self.context(attention @ grid)) / sqrt(2), attention
+
+
+class Convolutional(Captioner):
+    """Args:
+    features: width of one annotation vector of the grid.
+    words: size of the vocabulary.
+    transform: what is done to raw features first; fitted on the training split.
+    width: of every layer.
+    kernel: how many places a convolution sees: its own and those before it.
+    word_dimensions: of a learned word vector; given ones have their own.
+    vectors: pre-trained word vectors, if any.
+    freeze: leave given word vectors as they are.
+    """
+
+    constant = frozenset({"grid", "picture"})
+
+    def __init__(
+        self,
+        features: int,
+        words: int,
+        transform: nn.Module,
+        width: int = 512,
+        layers: int = 3,
+        kernel: int = 5,
+        word_dimensions: int = 512,
+        dropout: float = 0.2,
+        vectors: Tensor | None = None,
+        freeze: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel = kernel
+        self.transform = transform
+        self.words = WordVectors(words, word_dimensions, vectors, mode="frozen" if freeze else "tuned")
+        self.word_map = nn.Linear(self.words.dimensions, width)
+        self.picture_map = nn.Linear(features, width)
+        self.grid_map = nn.Linear(features, width)  # K
+        self.layers = nn.ModuleList(Layer(width, kernel, dropout) for _ in range(layers))
+        self.hidden = nn.Linear(width, self.words.dimensions)
+        self.output = nn.Linear(self.words.dimensions, words)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, features: Tensor, tokens: Tensor) -> Teacher:
+        """(B, L, features) and (B, T) word numbers."""
+        state = self.start(features)
+        first = x = self._read(tokens, state["picture"][:, None])  # (B, T, H)
+        looks = []
+        for layer in self.layers:
+            # Zeros stand before the caption; unfold puts the window last: (B, T, H, kernel).
+            windows = pad(x, (0, 0, self.kernel - 1, 0)).unfold(1, self.kernel, 1).transpose(2, 3)
+            x, attention = layer(windows, first, state["grid"])
+            looks.append(attention)
+        return Teacher(self._tell(x), torch.stack(looks).mean(0))
+
+    def start(self, features: Tensor) -> State:
+        annotations = self.transform(features)
+        picture = self.picture_map(annotations.mean(1))
+        past = picture.new_zeros(len(picture), len(self.layers), self.kernel - 1, picture.shape[1])
+        return {"grid": self.grid_map(annotations), "picture": picture, "past": past}
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
+        first = x = self._read(tokens, state["picture"])  # (B, H)
+        past, looks = [], []
+        for layer, before in zip(self.layers, state["past"].unbind(1), strict=True):
+            window = torch.cat([before, x[:, None]], dim=1)  # (B, kernel, H)
+            past.append(window[:, 1:])
+            after, attention = layer(window[:, None], first[:, None], state["grid"])
+            x = after[:, 0]
+            looks.append(attention[:, 0])
+        state = {**state, "past": torch.stack(past, dim=1)}
+        return log_softmax(self._tell(x), dim=1), state, torch.stack(looks).mean(0)
+
+    def _read(self, tokens: Tensor, picture: Tensor) -> Tensor:
+        words: Tensor = self.word_map(self.dropout(self.words(tokens)))
+        return words + picture
+
+    def _tell(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.output(self.dropout(self.hidden(x)))
+        return logits

@@ -1,0 +1,65 @@
+"""The CNN-LSTM captioner (Vaishali's third category; Vinyals et al. in Xu's Table 1): the picture is seen once.
+
+    x_{-1} = W_v x,      x_t = E w_t,      h_t = LSTM(x_{-1}, x_0 … x_t),      p(w_{t+1}) = softmax(W_o h_t)
+
+The LSTM's first input is the picture, mapped to the width of a word vector; from then on it sees words only, and what
+it knows of the picture is what its state remembers.
+
+Departures: none known; neither document gives this baseline's settings. The widths are those of Vinyals et al. (512).
+"""
+
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax
+
+from seetell.learn.models.captioner import Captioner, State, Teacher
+from seetell.learn.models.lstm import LSTM
+from seetell.learn.models.text import WordVectors
+
+
+class Initial(Captioner):
+    """Args:
+    features: width of the picture's vector.
+    words: size of the vocabulary.
+    transform: what is done to raw features first; fitted on the training split.
+    units: of the LSTM.
+    word_dimensions: of a learned word vector; given ones have their own.
+    dropout: on everything that goes into the LSTM and on what comes out.
+    vectors: pre-trained word vectors, if any.
+    freeze: leave given word vectors as they are.
+    """
+
+    def __init__(
+        self,
+        features: int,
+        words: int,
+        transform: nn.Module,
+        units: int = 512,
+        word_dimensions: int = 512,
+        dropout: float = 0.3,
+        vectors: Tensor | None = None,
+        freeze: bool = False,
+    ) -> None:
+        super().__init__()
+        self.transform = transform
+        self.words = WordVectors(words, word_dimensions, vectors, mode="frozen" if freeze else "tuned")
+        self.picture = nn.Linear(features, self.words.dimensions)
+        self.recurrent = LSTM(self.words.dimensions, units)
+        self.output = nn.Linear(units, words)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, features: Tensor, tokens: Tensor) -> Teacher:
+        """(B, features) and (B, T) word numbers."""
+        state = self.start(features)
+        h = self.recurrent(self.dropout(self.words(tokens)), state["h"], state["c"])  # (B, T, units)
+        return Teacher(self.output(self.dropout(h)))
+
+    def start(self, features: Tensor) -> State:
+        mapped = self.recurrent.input(self.dropout(self.picture(self.transform(features))))
+        nothing = mapped.new_zeros(len(mapped), self.recurrent.units)
+        h, c = self.recurrent.step(mapped, nothing, nothing)
+        return {"h": h, "c": c}
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
+        mapped = self.recurrent.input(self.dropout(self.words(tokens)))
+        h, c = self.recurrent.step(mapped, state["h"], state["c"])
+        return log_softmax(self.output(self.dropout(h)), dim=1), {"h": h, "c": c}, None

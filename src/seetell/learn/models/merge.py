@@ -1,0 +1,75 @@
+"""The merge captioner of Vaishali, section V: the picture meets the words after the LSTM, never in it.
+
+    v = ReLU(W_v dropout(x))                 the picture's vector, 256
+    h_t = LSTM(dropout(E w_1 … E w_t))       the partial caption, 256
+    p(w_{t+1}) = softmax(W_o ReLU(W_d (v + h_t)))
+
+With 1,848 words, 50-dimensional word vectors and a picture vector of 2,048 it has the 1,472,040 parameters of the
+document's layer table.
+
+Departures: the document trains on a table with one row for each partial caption (Tables 2.1–2.4). An LSTM that has read
+a caption has read all its beginnings, so all rows of a caption are computed in one pass, with the same loss and the
+same gradients; only dropout is drawn once a caption instead of once a row. Padding is never read. The document does not
+say what follows its dense layers (here ReLU) nor its share of dropout (here a half).
+"""
+
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax
+
+from seetell.learn.models.captioner import Captioner, State, Teacher
+from seetell.learn.models.lstm import LSTM
+from seetell.learn.models.text import WordVectors
+
+
+class Merge(Captioner):
+    """Args:
+    features: width of the picture's vector.
+    words: size of the vocabulary.
+    transform: what is done to raw features first; fitted on the training split.
+    units: width of both sides, and of the layer over their sum.
+    word_dimensions: of a learned word vector; given ones have their own.
+    vectors: pre-trained word vectors, if any.
+    freeze: leave given word vectors as they are, as the document does.
+    """
+
+    constant = frozenset({"picture"})
+
+    def __init__(
+        self,
+        features: int,
+        words: int,
+        transform: nn.Module,
+        units: int = 256,
+        word_dimensions: int = 50,
+        dropout: float = 0.5,
+        vectors: Tensor | None = None,
+        freeze: bool = True,
+    ) -> None:
+        super().__init__()
+        self.transform = transform
+        self.words = WordVectors(words, word_dimensions, vectors, mode="frozen" if freeze else "tuned")
+        self.picture = nn.Linear(features, units)
+        self.recurrent = LSTM(self.words.dimensions, units)
+        self.dense = nn.Linear(units, units)
+        self.output = nn.Linear(units, words)
+        self.picture_dropout, self.word_dropout = nn.Dropout(dropout), nn.Dropout(dropout)
+
+    def forward(self, features: Tensor, tokens: Tensor) -> Teacher:
+        """(B, features) and (B, T) word numbers."""
+        state = self.start(features)
+        h = self.recurrent(self.word_dropout(self.words(tokens)), state["h"], state["c"])  # (B, T, units)
+        return Teacher(self._merge(state["picture"][:, None], h))
+
+    def start(self, features: Tensor) -> State:
+        picture = self.picture(self.picture_dropout(self.transform(features))).relu()  # (B, units)
+        nothing = picture.new_zeros(len(picture), self.recurrent.units)
+        return {"picture": picture, "h": nothing, "c": nothing}
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
+        mapped = self.recurrent.input(self.word_dropout(self.words(tokens)))
+        h, c = self.recurrent.step(mapped, state["h"], state["c"])
+        return log_softmax(self._merge(state["picture"], h), dim=1), {**state, "h": h, "c": c}, None
+
+    def _merge(self, picture: Tensor, h: Tensor) -> Tensor:
+        logits: Tensor = self.output(self.dense(picture + h).relu())
+        return logits

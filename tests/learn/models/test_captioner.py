@@ -1,0 +1,164 @@
+"""What holds for every captioner."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, log_softmax
+
+from seetell.learn.models import build
+from seetell.learn.models.captioner import Captioner, select
+
+WORDS, FEATURES, PLACES = 23, 12, 6
+START = 1
+SETTINGS = {
+    "merge": {"kind": "merge", "units": 32, "word_dimensions": 8},
+    "initial": {"kind": "initial", "units": 32, "word_dimensions": 16},
+    "convolutional": {"kind": "convolutional", "width": 32, "word_dimensions": 16, "kernel": 3},
+    "attend-soft": {"kind": "attend", "units": 32, "word_dimensions": 16, "attention_dimensions": 16},
+    "attend-hard": {"kind": "attend", "attention": "hard", "gate": False, "units": 32, "word_dimensions": 16},
+    "attend-narrow": {"kind": "attend", "units": 32, "word_dimensions": 16, "annotation_dimensions": 8, "tied": True},
+}
+ATTENDING = [name for name in SETTINGS if name.startswith(("attend", "convolutional"))]
+Make = Callable[..., Captioner]
+
+
+def make(name: str, seed: int = 0, **more: object) -> Captioner:
+    torch.manual_seed(seed)
+    model = build({**SETTINGS[name], **more}, features=FEATURES, words=WORDS, transform=nn.Identity())
+    assert isinstance(model, Captioner)
+    return model.eval()
+
+
+def pictures(name: str, count: int = 4) -> Tensor:
+    shape = (count, PLACES, FEATURES) if name in ATTENDING else (count, FEATURES)
+    return torch.randn(shape, generator=torch.Generator().manual_seed(5))
+
+
+def captions(count: int = 4, length: int = 7) -> Tensor:
+    tokens = torch.randint(2, WORDS, (count, length), generator=torch.Generator().manual_seed(6))
+    tokens[:, 0] = START
+    return tokens
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_telling_word_by_word_equals_reading_the_whole_caption(name: str) -> None:
+    model, features, tokens = make(name), pictures(name), captions()
+    taught = model(features, tokens)
+    assert taught.logits.shape == (4, 7, WORDS)
+    state = model.start(features)
+    for place in range(tokens.shape[1]):
+        log_probs, state, attention = model.step(tokens[:, place], state)
+        torch.testing.assert_close(log_probs, log_softmax(taught.logits[:, place], dim=1))
+        assert (attention is not None) == (name in ATTENDING)
+        if attention is not None and name != "attend-hard":
+            torch.testing.assert_close(attention, taught.attention[:, place])
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_state_keeps_its_shape_and_what_is_called_constant(name: str) -> None:
+    model, features = make(name), pictures(name)
+    first = model.start(features)
+    _, second, _ = model.step(torch.full((4,), START), first)
+    assert {key: value.shape for key, value in first.items()} == {key: value.shape for key, value in second.items()}
+    assert all(len(value) == 4 for value in first.values())
+    unchanged = {key for key in first if torch.equal(first[key], second[key])}
+    assert unchanged == model.constant
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_chosen_rows_go_on_as_they_would_have(name: str) -> None:
+    model, features, tokens = make(name), pictures(name), captions()
+    _, state, _ = model.step(tokens[:, 0], model.start(features))
+    whole, _, _ = model.step(tokens[:, 1], state)
+    rows = torch.tensor([2, 0, 2])
+    chosen, _, _ = model.step(tokens[rows, 1], select(state, rows))
+    torch.testing.assert_close(chosen, whole[rows])
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_later_word_changes_nothing_earlier(name: str) -> None:
+    model, features, tokens = make(name), pictures(name), captions()
+    changed = tokens.clone()
+    changed[:, 4] = (tokens[:, 4] - 1) % (WORDS - 2) + 2
+    before, after = model(features, tokens).logits, model(features, changed).logits
+    torch.testing.assert_close(before[:, :4], after[:, :4])
+    assert (before[:, 4] - after[:, 4]).abs().amax(1).min() > 1e-4
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_padding_and_neighbours_change_nothing(name: str) -> None:
+    model, features, tokens = make(name), pictures(name), captions()
+    tokens[1, 5:] = 0
+    together = model(features, tokens).logits[1, :5]
+    alone = model(features[1:2], tokens[1:2, :5]).logits[0]
+    torch.testing.assert_close(together, alone)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_picture_matters(name: str) -> None:
+    model, tokens = make(name), captions()
+    first, second = pictures(name), pictures(name).flip(0)
+    difference = (model(first, tokens).logits - model(second, tokens).logits).abs()
+    assert difference.amax(2).min() > 1e-5
+
+
+@pytest.mark.parametrize("name", ATTENDING)
+def test_attention_is_a_distribution_over_places(name: str) -> None:
+    attention = make(name)(pictures(name), captions()).attention
+    assert attention is not None
+    assert attention.shape == (4, 7, PLACES)
+    assert attention.min() >= 0
+    torch.testing.assert_close(attention.sum(2), torch.ones(4, 7))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_handful_of_captions_is_learned_by_heart(name: str) -> None:
+    model, features, tokens = make(name, dropout=0.0), pictures(name), captions()
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    model.train()
+    torch.manual_seed(1)
+    for _ in range(150):
+        taught = model(features, tokens[:, :-1])
+        loss = cross_entropy(taught.logits.flatten(0, 1), tokens[:, 1:].flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    model.eval()
+    state, word, told = model.start(features), tokens[:, 0], []
+    for _ in range(tokens.shape[1] - 1):
+        log_probs, state, _ = model.step(word, state)
+        word = log_probs.argmax(1)
+        told.append(word)
+    assert torch.equal(torch.stack(told, dim=1), tokens[:, 1:])
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_weights_written_and_read_again_tell_the_same(name: str, tmp_path: Path) -> None:
+    model, features, tokens = make(name), pictures(name), captions()
+    save_file({key: value.clone() for key, value in model.state_dict().items()}, tmp_path / "model.safetensors")
+    other = make(name, seed=9)
+    assert not torch.equal(other(features, tokens).logits, model(features, tokens).logits)
+    other.load_state_dict(load_file(tmp_path / "model.safetensors"))
+    assert torch.equal(other(features, tokens).logits, model(features, tokens).logits)
+
+
+@pytest.mark.parametrize("name", [name for name in SETTINGS if name != "attend-narrow"])
+def test_given_word_vectors_are_used_and_left_alone_when_frozen(name: str) -> None:
+    vectors = torch.randn(WORDS, 5)
+    for freeze in (True, False):
+        model = build(
+            {**SETTINGS[name], "freeze": freeze},
+            features=FEATURES,
+            words=WORDS,
+            transform=nn.Identity(),
+            vectors=vectors.clone(),
+        )
+        model(pictures(name), captions()).logits.square().sum().backward()
+        table = model.words.table.weight
+        assert torch.equal(table, vectors)
+        assert table.requires_grad is not freeze
+        assert (table.grad is None) is freeze

@@ -1,0 +1,40 @@
+"""A captioner behind the decoding protocol."""
+
+import numpy as np
+import pytest
+import torch
+from test_captioner import SETTINGS, START, captions, make, pictures
+
+from seetell.learn.models.captioner import select
+from seetell.learn.models.decoder import TorchDecoder
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("rows", [[1, 0, 3, 3, 5, 4], [0, 0, 1, 3, 4, 5], [5, 2]])
+def test_rows_are_moved_as_the_model_itself_would(name: str, rows: list[int]) -> None:
+    """Beams that change places within a picture, beams that leave theirs, and pictures that end."""
+    model, features = make(name), pictures(name, 3).repeat_interleave(2, 0)
+    decoder = TorchDecoder(model)
+    tokens = captions(6)
+    held = decoder.select(decoder.start(features[::2].numpy()), np.array([0, 0, 1, 1, 2, 2]))
+    state = model.start(features)
+    for place in range(2):
+        log_probs, held, attention = decoder.step(tokens[:, place].numpy(), held)
+        wanted, state, looked = model.step(tokens[:, place], state)
+        np.testing.assert_allclose(log_probs, wanted.detach().numpy(), atol=1e-5)
+        assert (attention is None) == (looked is None)
+    held = decoder.select(held, np.array(rows))
+    state = select(state, torch.tensor(rows))
+    after, _, _ = decoder.step(np.full(len(rows), START), held)
+    wanted, _, _ = model.step(torch.full((len(rows),), START), state)
+    np.testing.assert_allclose(after, wanted.detach().numpy(), atol=1e-5)
+
+
+def test_what_a_picture_holds_is_not_copied_while_its_beams_change_places() -> None:
+    decoder = TorchDecoder(make("attend-soft"))
+    held = decoder.select(decoder.start(pictures("attend-soft", 2).numpy()), np.array([0, 0, 1, 1]))
+    swapped = decoder.select(held, np.array([1, 0, 3, 3]))
+    assert swapped.state["annotations"] is held.state["annotations"]
+    assert swapped.state["h"] is not held.state["h"]
+    crossed = decoder.select(held, np.array([0, 2, 1, 3]))
+    assert torch.equal(crossed.state["annotations"], held.state["annotations"][[0, 2, 1, 3]])
