@@ -23,7 +23,7 @@ def check(
 
     report = check_dataset(open_dataset(dataset), progress=for_terminal(), pictures=pictures)
     if as_json:
-        typer.echo(json.dumps(report.to_json(), ensure_ascii=False))
+        typer.echo(json.dumps(report.to_json()))
     else:
         for line in report.lines(shown=None if everything else 20):
             typer.echo(line)

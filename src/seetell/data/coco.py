@@ -194,7 +194,7 @@ def _make_test(reading: _Reading, count: int, where: str) -> None:
             where=where,
             remedy="Choose test=1k, year=2014, or put Karpathy's dataset_coco.json beside the annotations",
         )
-    for draft in sorted(held_out, key=lambda draft: sha256(draft.file.encode("utf-8")).digest())[:count]:
+    for draft in sorted(held_out, key=lambda draft: sha256(draft.file.encode("utf-8", "surrogatepass")).digest())[:count]:
         draft.split = "test"
     reading.notes.append(f"the published files have no test captions: {count:,} validation pictures are the test split")
 

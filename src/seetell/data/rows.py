@@ -130,6 +130,8 @@ def _json_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipped], 
                 raise BadLine(f"not valid JSON ({getattr(error, 'msg', error)})") from None
             if not isinstance(entry, dict):
                 raise BadLine("not a JSON object")
+            if "\\u" in line:
+                _refuse_half_characters(entry)
             keys = tuple(entry)
             if keys not in known:
                 known[keys] = find_columns(keys, keys)
@@ -143,6 +145,14 @@ def _json_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipped], 
     if not rows and known and all(columns is None for columns in known.values()):
         raise _no_file_column(path, next(iter(known)))
     return rows, skipped, tuple(unused)
+
+
+def _refuse_half_characters(entry: dict[str, Any]) -> None:
+    """JSON can escape one half of a surrogate pair, which no file can then hold and no terminal show."""
+    try:
+        json.dumps(entry, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise BadLine("it has half a character (an unpaired surrogate)") from None
 
 
 def _delimited_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipped], tuple[str, ...]]:
