@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seetell.data.files import tidy
@@ -42,6 +42,7 @@ def test_a_stray_quotation_mark_costs_nothing_else(write: Write) -> None:
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.lists(st.lists(text, min_size=2, max_size=4), min_size=1, max_size=6), st.sampled_from(",\t;|"))
 def test_fields_are_those_that_the_csv_module_wrote(table: list[list[str]], delimiter: str) -> None:
     # Line ends within a field come back as line feeds: captions are put on one line anyway.
@@ -151,6 +152,7 @@ def test_tables_that_cannot_be_read(write: Write, name: str, content: str, words
     assert str(path) in str(error.value)
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.lists(text, min_size=1, max_size=5))
 def test_captions_survive_json(tmp_path_factory: pytest.TempPathFactory, written: list[str]) -> None:
     path = tmp_path_factory.mktemp("json") / "a.jsonl"

@@ -78,7 +78,7 @@ def test_pictures_are_found_in_the_folder_then_beside_the_table(
     (ambiguous,) = dataset.skipped
     assert ambiguous.where == f"{path}:6"
     assert "x, y" in ambiguous.reason
-    assert dataset.notes == (f"2 pictures in {tmp_path / 'photos'} are not in the table",)
+    assert dataset.notes == (f"pictures in {tmp_path / 'photos'} that are not in the table: 2",)
 
 
 def test_opening_does_not_ask_for_each_picture(

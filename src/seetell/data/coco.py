@@ -194,7 +194,9 @@ def _make_test(reading: _Reading, count: int, where: str) -> None:
             where=where,
             remedy="Choose test=1k, year=2014, or put Karpathy's dataset_coco.json beside the annotations",
         )
-    for draft in sorted(held_out, key=lambda draft: sha256(draft.file.encode("utf-8", "surrogatepass")).digest())[:count]:
+    for draft in sorted(held_out, key=lambda draft: sha256(draft.file.encode("utf-8", "surrogatepass")).digest())[
+        :count
+    ]:
         draft.split = "test"
     reading.notes.append(f"the published files have no test captions: {count:,} validation pictures are the test split")
 
@@ -218,4 +220,4 @@ def _find(draft: _Draft, pictures: Folder) -> Path:
     for written in (f"{draft.folder}/{draft.file}", *names):
         if found := pictures.matches(written):
             return found[0]
-    return pictures.expected(draft.file)
+    return pictures.expected(f"{draft.folder}/{draft.file}")

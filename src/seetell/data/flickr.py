@@ -215,7 +215,7 @@ def _dataset(edition: Edition, pictures: Folder, reading: _Reading) -> Dataset:
             "or say which with ?images=FOLDER"
         )
     elif pictures.pictures > found_in_folder:
-        reading.notes.append(f"{pictures.pictures - found_in_folder:,} pictures in {pictures.root} have no captions")
+        reading.notes.append(f"pictures in {pictures.root} without captions: {pictures.pictures - found_in_folder:,}")
     return Dataset(edition.name, tuple(records), tuple(reading.skipped), (), tuple(reading.notes))
 
 

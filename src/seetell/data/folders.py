@@ -24,9 +24,11 @@ class Folder:
         self.pictures = 0  # by suffix; none is opened
         self._parents: dict[str, list[str]] = {}  # a file's name → the folders that hold one, relative to the root
         self._loose: dict[str, list[tuple[str, str]]] | None = None
+        self._folders: list[str] = []
         most = -1
         self._fullest = ""  # the folder with most pictures
         for parent, names in _walk(root):
+            self._folders.append(parent)
             pictures = 0
             for name in names:
                 self._parents.setdefault(name, []).append(parent)
@@ -46,7 +48,7 @@ class Folder:
         parents = self._parents.get(name, [])
         if parent in parents:
             return [self._path(parent, name)]
-        found = [(place, name) for place in parents if self._ends(place, parent, exactly=True)]
+        found = [(place, name) for place in parents if self._ends(place, parent)]
         if not found:
             found = [
                 (place, actual) for place, actual in self._loosely(name) if self._ends(place, parent, exactly=False)
@@ -54,9 +56,11 @@ class Folder:
         return [self._path(*each) for each in sorted(found, key=lambda each: (each[0].count("/"), each))]
 
     def expected(self, written: str) -> Path:
-        """Where a picture that is not there would be: beside most of the others."""
-        written = tidy_path(written)
-        return self._path("" if "/" in written else self._fullest, written)
+        """Where a picture that is not there would be: in the folder that is written, else beside most of the others."""
+        parent, _, name = tidy_path(written).rpartition("/")
+        if not parent:
+            return self._path(self._fullest, name)
+        return self._path(next((place for place in self._folders if self._ends(place, parent)), parent), name)
 
     def named(self, pattern: re.Pattern[str]) -> list[Path]:
         """The files whose whole name matches, nearest the root first."""
@@ -71,7 +75,7 @@ class Folder:
     def _path(self, parent: str, name: str) -> Path:
         return Path(os.path.join(self.root, parent, name))
 
-    def _ends(self, place: str, parent: str, *, exactly: bool) -> bool:
+    def _ends(self, place: str, parent: str, *, exactly: bool = True) -> bool:
         if not parent:
             return True
         whole = f"{self._full}/{place}".rstrip("/")

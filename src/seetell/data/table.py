@@ -52,7 +52,7 @@ def table(path: Path, *, images: Path | None = None) -> Dataset:
     if hashed and records:
         notes.append("there is no split column: split 80/10/10 by hash of the file name")
     if finder.folder and finder.folder.pictures > finder.inside:
-        notes.append(f"{finder.folder.pictures - finder.inside:,} pictures in {images} are not in the table")
+        notes.append(f"pictures in {images} that are not in the table: {finder.folder.pictures - finder.inside:,}")
     classes = tuple(sorted({label for record in records for label in record.labels}))
     return Dataset(path.stem, tuple(records), tuple(skipped), classes, tuple(notes))
 
