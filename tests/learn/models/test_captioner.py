@@ -56,6 +56,8 @@ def test_telling_word_by_word_equals_reading_the_whole_caption(name: str) -> Non
         assert (attention is not None) == (name in ATTENDING)
         if attention is not None and name != "attend-hard":
             torch.testing.assert_close(attention, taught.attention[:, place])
+        if taught.gate is not None:
+            torch.testing.assert_close(state["gate"][:, 0], taught.gate[:, place])
 
 
 @pytest.mark.parametrize("name", SETTINGS)

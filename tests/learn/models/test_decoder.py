@@ -5,6 +5,7 @@ import pytest
 import torch
 from test_captioner import SETTINGS, START, captions, make, pictures
 
+from seetell.decoding.protocol import attention_of
 from seetell.learn.models.captioner import select
 from seetell.learn.models.decoder import TorchDecoder
 
@@ -22,7 +23,11 @@ def test_rows_are_moved_as_the_model_itself_would(name: str, rows: list[int]) ->
         log_probs, held, attention = decoder.step(tokens[:, place].numpy(), held)
         wanted, state, looked = model.step(tokens[:, place], state)
         np.testing.assert_allclose(log_probs, wanted.detach().numpy(), atol=1e-5)
-        assert (attention is None) == (looked is None)
+        weights, gate = attention_of(attention)
+        if looked is not None:
+            np.testing.assert_allclose(weights, looked.detach().numpy(), atol=1e-5)
+        assert (weights is None) == (looked is None)
+        assert (gate is not None) == (name in ("attend-soft", "attend-narrow"))
     held = decoder.select(held, np.array(rows))
     state = select(state, torch.tensor(rows))
     after, _, _ = decoder.step(np.full(len(rows), START), held)

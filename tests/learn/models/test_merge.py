@@ -8,21 +8,8 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from seetell.learn.models.merge import Merge
 
 # The worked example of Vaishali, section VII: its vocabulary (0 is padding), captions and data matrix (Table 2.3).
-VOCABULARY = [
-    "<pad>",
-    "black",
-    "cat",
-    "endseq",
-    "grass",
-    "is",
-    "on",
-    "road",
-    "sat",
-    "startseq",
-    "the",
-    "walking",
-    "white",
-]
+VOCABULARY = ["<pad>", "black", "cat", "endseq", "grass", "is", "on", "road", "sat", "startseq"]
+VOCABULARY += ["the", "walking", "white"]
 CAPTIONS = ["startseq the black cat sat on grass endseq", "startseq the white cat is walking on road endseq"]
 TABLE = [
     (1, [9], 10),

@@ -108,43 +108,46 @@ class Attend(Captioner):
         state = self.start(features)
         h, c, annotations = state["h"], state["c"], state["annotations"]
         read = self.word_dropout(self.words(tokens))  # (B, T, m)
-        hs, contexts, attentions, looks = [], [], [], []
+        hs, contexts, attentions, looks, gates = [], [], [], [], []
         soft = self._use_expectation(h)
         for mapped in self.recurrent.input(read).unbind(1):
             attention = self._attention(state["keys"], h)
             look = self._look(attention, soft)
-            context = self._context(look, annotations, h)
+            beta = self._gate(h)
+            context = self._context(look, annotations, beta)
             attentions.append(attention)
             looks.append(look)
-            hs.append(h)
             contexts.append(context)
+            gates.append(beta)
             h, c = self.recurrent.step(mapped + self.context(context), h, c)
+            hs.append(h)
         attention = torch.stack(attentions, dim=1)
-        before = torch.stack(hs, dim=1)  # h_{t−1}
-        after = torch.stack([*hs[1:], h], dim=1)  # h_t
         return Teacher(
-            self._output(read, after, torch.stack(contexts, dim=1)),
+            self._output(read, torch.stack(hs, dim=1), torch.stack(contexts, dim=1)),
             attention,
-            None if self.gate is None else self.gate(before).sigmoid().squeeze(2),
+            None if self.gate is None else torch.cat(gates, dim=1),
             **(self._chances(attention, torch.stack(looks, dim=1), soft) if self.hard else {}),
         )
 
     def start(self, features: Tensor) -> State:
         annotations = self.annotation_map(self.picture_dropout(self.transform(features)))  # (B, L, D)
         mean = annotations.mean(1)
-        return {
+        state = {
             "annotations": annotations,
             "keys": self.key(annotations),  # P a_i, once
             "h": self.initial_h(mean),
             "c": self.initial_c(mean),
         }
+        return state if self.gate is None else {**state, "gate": mean.new_zeros(len(mean), 1)}
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         h, read = state["h"], self.word_dropout(self.words(tokens))
         look = self._look(self._attention(state["keys"], h), self._use_expectation(h))
-        context = self._context(look, state["annotations"], h)
+        beta = self._gate(h)
+        context = self._context(look, state["annotations"], beta)
         h, c = self.recurrent.step(self.recurrent.input(read) + self.context(context), h, state["c"])
-        return log_softmax(self._output(read, h, context), dim=1), {**state, "h": h, "c": c}, look
+        state = {**state, "h": h, "c": c} if self.gate is None else {**state, "h": h, "c": c, "gate": beta}
+        return log_softmax(self._output(read, h, context), dim=1), state, look
 
     def _attention(self, keys: Tensor, h: Tensor) -> Tensor:
         """α_t (B, L) from P a_i (B, L, A) and h_{t−1}."""
@@ -166,10 +169,13 @@ class Attend(Captioner):
         drawn = one_hot(torch.multinomial(attention.detach(), 1).squeeze(1), attention.shape[1])
         return torch.where(soft, attention, drawn.to(attention.dtype))
 
-    def _context(self, look: Tensor, annotations: Tensor, h: Tensor) -> Tensor:
+    def _gate(self, h: Tensor) -> Tensor:
+        """β_t (B, 1), 1 where there is no gate."""
+        return h.new_ones(len(h), 1) if self.gate is None else self.gate(h).sigmoid()
+
+    def _context(self, look: Tensor, annotations: Tensor, beta: Tensor) -> Tensor:
         """ẑ_t (B, D)."""
-        context = (look[:, None] @ annotations).squeeze(1)
-        return context if self.gate is None else self.gate(h).sigmoid() * context
+        return beta * (look[:, None] @ annotations).squeeze(1)
 
     def _output(self, read: Tensor, h: Tensor, context: Tensor) -> Tensor:
         """The deep output layer (2), for one step or for all."""

@@ -32,7 +32,8 @@ class Captioner(nn.Module, ABC):
     """A model that tells a picture in words.
 
     `constant` names what is in the state but never changes from step to step: a picture's own values, which a decoder
-    need not move when it reorders the beams of one picture.
+    need not move when it reorders the beams of one picture. A state's `gate` (B, 1), where it has one, is how much of
+    the context the last step let in.
     """
 
     constant: ClassVar[frozenset[str]] = frozenset()

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from seetell.decoding.protocol import Attended
 from seetell.learn.models.captioner import Captioner, State, select
 
 
@@ -30,10 +31,15 @@ class TorchDecoder:
         return Rows(self.model.start(self._tensor(features).float()), np.arange(len(features)))
 
     @torch.inference_mode()
-    def step(self, tokens: NDArray[Any], state: Rows) -> tuple[NDArray[Any], Rows, NDArray[Any] | None]:
+    def step(self, tokens: NDArray[Any], state: Rows) -> tuple[NDArray[Any], Rows, NDArray[Any] | Attended | None]:
         """Read one more word of every row (B,)."""
         log_probs, after, attention = self.model.step(self._tensor(tokens).long(), state.state)
-        looked = None if attention is None else attention.cpu().numpy()
+        looked: NDArray[Any] | Attended | None = None
+        if attention is not None:
+            gate = after.get("gate")
+            looked = (
+                attention.cpu().numpy() if gate is None else Attended(attention.cpu().numpy(), gate[:, 0].cpu().numpy())
+            )
         return log_probs.cpu().numpy(), Rows(after, state.pictures), looked
 
     @torch.inference_mode()
