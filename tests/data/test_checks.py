@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seetell.data import Dataset, PictureFile, Record, Skipped, check
-from seetell.data.checks import Spread, SplitCount
+from seetell.data.checks import SplitCount, Spread
 from seetell.progress import Event, Progress
 
 Pictures = Callable[..., None]
@@ -126,3 +126,5 @@ def test_nothing_usable(dataset: Dataset) -> None:
     report = check(bad)
     assert not report.usable
     assert list(report.lines())[-1] == "Nothing usable is left."
+    absent = check(Dataset("absent", dataset.records[-1:]))
+    assert "?images=FOLDER" in list(absent.lines())[-1]

@@ -64,6 +64,7 @@ def test_fields_are_those_that_the_csv_module_wrote(table: list[list[str]], deli
         ("a.csv", "file,caption\na.jpg,A dog, running\n"),  # nobody quoted it, but the caption comes last
         ("a.csv", '\ufefffile,caption\na.jpg,"A dog, running"\n'),
         ("a.csv", '"file","caption"\n"a.jpg","A dog, running"\n'),
+        ("a.csv", '"file";"caption";"size, in pixels"\na.jpg;A dog, running;3\n'),
         ("a.csv", "\n\n File , Caption\na.jpg,A dog, running"),
         ("a.csv", "image,caption\na.jpg,A dog, running"),
         ("a.csv", "Image Path,Alt-Text\na.jpg,A dog, running"),

@@ -25,7 +25,7 @@ def check(
     if as_json:
         typer.echo(json.dumps(report.to_json()))
     else:
-        for line in report.lines(shown=None if everything else 20):
+        for line in report.lines(shown=None) if everything else report.lines():
             typer.echo(line)
     if not report.usable:
         raise typer.Exit(1)

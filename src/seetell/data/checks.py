@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from seetell.data.dataset import Dataset, Skipped
-from seetell.data.records import Record
+from seetell.data.records import NO_SUCH_FILE, Record
 from seetell.errors import PictureError
 from seetell.progress import SILENT, Progress
 
@@ -47,10 +47,9 @@ class CheckReport:
         classes: how many different labels there can be.
         training_vocabulary: different words in the training split's captions.
         vocabulary: different words in all captions.
-        pictures_read: whether pictures were read and decoded; the next three fields say nothing if not.
+        pictures_read: whether pictures were read and decoded; if not, the next two say nothing.
         unreadable: missing or damaged pictures, and why.
-        in_two_splits: pictures whose bytes are in more than one split, with the splits.
-        readable: how many pictures are sound.
+        in_two_splits: groups of pictures that have the same bytes but not the same split, as (split, picture).
         skipped: lines that the reader left out, and why.
         notes: decisions the reader took.
     """
@@ -64,7 +63,7 @@ class CheckReport:
     vocabulary: int
     pictures_read: bool
     unreadable: tuple[Skipped, ...]
-    in_two_splits: tuple[tuple[tuple[str, str], ...], ...]  # groups of (split, picture)
+    in_two_splits: tuple[tuple[tuple[str, str], ...], ...]
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
 
@@ -122,6 +121,8 @@ class CheckReport:
         yield from _listed("lines skipped", map(str, self.skipped), shown)
         if not self.usable:
             yield "Nothing usable is left."
+            if self.unreadable and all(entry.reason == NO_SUCH_FILE for entry in self.unreadable):
+                yield "No picture is where it is expected. Say where they are: ?images=FOLDER after the dataset."
 
 
 def check(dataset: Dataset, *, progress: Progress = SILENT, pictures: bool = True) -> CheckReport:

@@ -89,7 +89,7 @@ def read_flickr(path: Path, edition: Edition, *, images: Path | None = None) -> 
             remedy=f"Say where they are: {edition.name}:{path}?images=FOLDER",
         )
     reading = _Reading()
-    _read_captions(path if path.is_file() else _annotations(folder, edition), edition, reading)
+    _read_captions(path if path.is_file() else _annotations(folder, edition), reading)
     _read_splits(folder, edition, reading)
     return _dataset(edition, pictures, reading)
 
@@ -103,7 +103,7 @@ def _annotations(folder: Folder, edition: Edition) -> Path:
     )
 
 
-def _read_captions(path: Path, edition: Edition, reading: _Reading) -> None:
+def _read_captions(path: Path, reading: _Reading) -> None:
     if path.suffix.lower() == ".json":
         _read_karpathy(path, reading, captions=True)
     elif _CAPTION_ID.match(next((line for line in read_lines(path) if line.strip()), "")):

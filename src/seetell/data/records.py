@@ -8,6 +8,8 @@ from typing import Protocol
 
 from seetell.errors import PictureError
 
+NO_SUCH_FILE = "there is no such file"
+
 
 class Picture(Protocol):
     """What a record points at: a file, or something that draws itself."""
@@ -38,7 +40,7 @@ class PictureFile:
                 raise PictureError("it is not a file", where=self.name)
             return self.path.read_bytes()
         except FileNotFoundError:
-            raise PictureError("there is no such file", where=self.name) from None
+            raise PictureError(NO_SUCH_FILE, where=self.name) from None
         except (OSError, ValueError) as error:  # ValueError: a path with a null character
             reason = getattr(error, "strerror", None) or str(error)
             raise PictureError(f"it cannot be read ({reason})", where=self.name) from None

@@ -185,8 +185,12 @@ def _delimited_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipp
 
 def _delimiter(header: str) -> str:
     """The separator under which the header names a file and, of those, the most columns."""
-    candidates = [(find_columns(names, names), -len(names), each) for each in ",\t;|" for names in [header.split(each)]]
-    return min(candidates, key=lambda candidate: (candidate[0] is None, candidate[1]))[2]
+
+    def rank(separator: str) -> tuple[bool, int]:
+        names = [name.strip().strip('"') for name in header.split(separator)]
+        return find_columns(names, names) is not None, len(names)
+
+    return max(",\t;|", key=rank)
 
 
 def _fields(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -249,14 +253,10 @@ def _several(value: Any, separator: str | None, what: str) -> list[str]:
     if isinstance(value, int) and what == "label":
         return [str(value)]
     if isinstance(value, list):
-        return [each for part in value for each in _several(_scalar(part, what), None, what)]
+        if any(isinstance(part, list) for part in value):
+            raise BadLine(f"a {what} that is itself a list")
+        return [each for part in value for each in _several(part, None, what)]
     raise BadLine(f"a {what} that is not text: {value!r}")
-
-
-def _scalar(value: Any, what: str) -> Any:
-    if isinstance(value, list):
-        raise BadLine(f"a {what} that is not text: {value!r}")
-    return value
 
 
 def _no_file_column(path: Path, names: Sequence[str]) -> DatasetError:
