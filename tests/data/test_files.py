@@ -46,6 +46,11 @@ def test_broken_json_is_named_with_its_line(write: Write) -> None:
     assert error.value.where == f"{path}:3"
 
 
+def test_json_too_deep(write: Write) -> None:
+    with pytest.raises(DatasetError):
+        read_json(write("a.json", "[" * 100_000))
+
+
 def test_keep_replaces_objects(write: Write) -> None:
     path = write("a.json", '{"list": [{"id": 1, "outline": [1.5, 2.5]}, {"id": 2}]}')
     assert read_json(path, keep=lambda entry: entry.get("id", entry)) == {"list": [1, 2]}

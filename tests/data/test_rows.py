@@ -127,11 +127,12 @@ def test_json_lines_that_are_left_out(write: Write) -> None:
         '{"file": "f.jpg", "caption": "\\ud800"}',
         '{"file": "g.jpg", "caption": "\\ud83d\\ude00"}',
         "[" * 100_000,
+        '{"file": "h.jpg", "n": ' + "9" * 5000 + "}",
     ]
     path = write("a.jsonl", "\n".join(entries))
     rows, skipped, _ = read_rows(path)
     assert rows == [Row(1, "a.jpg", "", (), ("dog", "3")), Row(11, "g.jpg", None, ("😀",), ())]
-    assert [entry.where for entry in skipped] == [f"{path}:{line}" for line in (3, 4, 5, 6, 7, 8, 9, 10, 12)]
+    assert [entry.where for entry in skipped] == [f"{path}:{line}" for line in (3, 4, 5, 6, 7, 8, 9, 10, 12, 13)]
 
 
 @pytest.mark.parametrize(
@@ -160,3 +161,23 @@ def test_captions_survive_json(tmp_path_factory: pytest.TempPathFactory, written
     path.write_text(json.dumps({"file": "a.jpg", "captions": written}), encoding="utf-8")
     rows, _, _ = read_rows(path)
     assert rows[0].captions == tuple(tidy(caption) for caption in written if tidy(caption))
+
+
+@settings(deadline=None, derandomize=True)
+@given(
+    st.binary(max_size=60) | st.text('file,caption"|;\t\n\r{}[]:\\ud8a.', max_size=60).map(lambda text: text.encode()),
+    st.sampled_from(["csv", "tsv", "jsonl", "txt"]),
+    st.sampled_from([b"", b"file,caption,labels\n", b"file\tsplit\n", b'{"file": "a"}\n']),
+)
+def test_no_content_breaks_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, suffix: str, start: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("any") / f"a.{suffix}"
+    path.write_bytes(start + content)
+    try:
+        rows, skipped, _ = read_rows(path)
+    except DatasetError as error:
+        assert str(path) in error.where
+    else:
+        lines = {row.line for row in rows} | {int(entry.where.rpartition(":")[2]) for entry in skipped}
+        assert len(lines) == len(rows) + len(skipped)

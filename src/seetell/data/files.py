@@ -53,6 +53,8 @@ def read_json(path: Path, keep: Callable[[dict[str, Any]], Any] | None = None) -
         return json.loads(text, object_hook=keep, parse_float=str if keep else None)
     except json.JSONDecodeError as error:
         raise DatasetError(f"it is not valid JSON ({error.msg})", where=f"{path}:{error.lineno}") from None
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"it is not JSON that can be read ({error})", where=str(path)) from None
 
 
 def tidy(caption: str) -> str:

@@ -126,7 +126,7 @@ def _json_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipped], 
         try:
             try:
                 entry = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:  # ValueError also for a number of 5,000 digits
                 raise BadLine(f"not valid JSON ({getattr(error, 'msg', error)})") from None
             if not isinstance(entry, dict):
                 raise BadLine("not a JSON object")
@@ -147,7 +147,7 @@ def _json_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipped], 
     return rows, skipped, tuple(unused)
 
 
-def _refuse_half_characters(entry: dict[str, Any]) -> None:
+def _refuse_half_characters(entry: Any) -> None:
     """JSON can escape one half of a surrogate pair, which no file can then hold and no terminal show."""
     try:
         json.dumps(entry, ensure_ascii=False).encode("utf-8")
@@ -246,9 +246,12 @@ def _several(value: Any, separator: str | None, what: str) -> list[str]:
         text = value.strip()
         if separator and text.startswith("[") and text.endswith("]"):
             try:
-                return _several(json.loads(text), separator, what)
-            except json.JSONDecodeError:
+                several = json.loads(text)
+            except (ValueError, RecursionError):
                 pass  # a caption in square brackets
+            else:
+                _refuse_half_characters(several)
+                return _several(several, separator, what)
         return [each for part in (text.split(separator) if separator else [text]) if (each := tidy(part))]
     if isinstance(value, int) and what == "label":
         return [str(value)]
