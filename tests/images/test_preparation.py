@@ -131,6 +131,8 @@ def test_the_visible_box_is_what_the_crop_shows(size: tuple[int, int], fit: str)
 
 def test_the_visible_box_of_worked_examples() -> None:
     assert Preparation(size=224, resize=256).visible_box((512, 256)) == (144 / 512, 16 / 256, 368 / 512, 240 / 256)
+    # 256 · 5 / 3 = 426.67 is cut off to 426
+    assert Preparation(size=224, resize=256).visible_box((5, 3)) == (101 / 426, 16 / 256, 325 / 426, 240 / 256)
     assert Preparation(size=224, resize=224).visible_box((10, 10)) == (0, 0, 1, 1)
     assert Preparation(size=192, resize=256, fit="squash").visible_box((999, 1)) == (0.125, 0.125, 0.875, 0.875)
 

@@ -56,7 +56,7 @@ def _on_white(image: Image.Image) -> Image.Image:
     # black would swallow dark drawings, and the colour stored under a transparent pixel is arbitrary.
     if image.mode == "La":  # premultiplied grey: Pillow knows one way out of it
         image = image.convert("LA")
-    rgba = image.convert("RGBA")
+    rgba = image if image.mode == "RGBA" else image.convert("RGBA")
     canvas = Image.new("RGB", image.size, "white")
     canvas.paste(rgba, mask=rgba)
     return canvas

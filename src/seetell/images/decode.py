@@ -150,7 +150,7 @@ def _decode_stream(stream: IO[bytes], name: str, at_least: int | None) -> Image.
     with _plainly(name, f"{kind} file"):
         image = _open(kind, stream, name)
         _check_size(image, name)
-        if at_least is not None:
+        if at_least:
             image.draft(None, (2 * at_least, 2 * at_least))  # does nothing but for JPEG
         return _upright_rgb(image)
 
@@ -245,10 +245,9 @@ def _unknown(head: bytes, name: str) -> PictureError:
 
 
 def _is_text(head: bytes) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()  # incremental: the end may cut a character in two
     try:
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(
-            head
-        )  # incremental: its end may cut a character in two
+        text = decoder.decode(head)
     except UnicodeDecodeError:
         return False
     return all(character.isprintable() or character.isspace() for character in text)
