@@ -38,6 +38,7 @@ _PUBLISHED = re.compile(r"(captions|instances)_(train|val)(2014|2017)\.json")
 _KARPATHY = re.compile(r"dataset_coco\.json", re.IGNORECASE)
 _PICTURE = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{12})\.jpg", re.IGNORECASE)
 _TESTS = {"1k": 1000, "5k": 5000}
+_STRANGER = "the file does not list its picture"
 
 
 @dataclass(slots=True)
@@ -127,43 +128,55 @@ def _keep(entry: dict[str, Any]) -> Any:
 def _read_published(path: Path, reading: _Reading, *, split: str | None) -> None:
     """Add a published file; without a split, only what it says of the pictures that are known already."""
     content = read_json(path, keep=_keep)
-    lists = [content.get(key) if isinstance(content, dict) else None for key in ("images", "annotations")]
-    if not all(isinstance(each, list) for each in lists):
+    images, annotations, categories = (
+        content.get(key) if isinstance(content, dict) else None for key in ("images", "annotations", "categories")
+    )
+    if not isinstance(images, list) or not isinstance(annotations, list):
         raise DatasetError('it has no lists "images" and "annotations"', where=str(path))
-    for category in content.get("categories", []):
+    for category in categories if isinstance(categories, list) else ():
         match category:
             case {"id": int(number), "name": str(name)}:
                 reading.classes.setdefault(number, name)
-    for position, image in enumerate(content["images"] if split else ()):
+    if split is not None:
+        _add_pictures(path, images, reading, split)
+    seen: set[int] = set()
+    for position, annotation in enumerate(annotations):
+        reason = _add_annotation(annotation, reading, seen)
+        if reason and (split is not None or reason != _STRANGER):
+            reading.skipped.append(Skipped(f"{path}:annotations[{position}]", reason))
+
+
+def _add_pictures(path: Path, images: list[Any], reading: _Reading, split: str) -> None:
+    folder = path.stem.partition("_")[2]
+    for position, image in enumerate(images):
+        where = f"{path}:images[{position}]"
         match image:
             case (int(number), str(file)):
-                draft = reading.drafts.setdefault(number, _Draft(file, path.stem.partition("_")[2], split or ""))
+                draft = reading.drafts.setdefault(number, _Draft(file, folder, split))
                 if draft.split != split:
-                    draft.split = stricter(draft.split, split or "")
-                    reason = f"{file} is in train and in val; {draft.split} is kept"
-                    reading.skipped.append(Skipped(f"{path}:images[{position}]", reason))
+                    draft.split = stricter(draft.split, split)
+                    reading.skipped.append(Skipped(where, f"{file} is in train and in val; {draft.split} is kept"))
             case _:
-                reading.skipped.append(Skipped(f"{path}:images[{position}]", "it has no number or names no file"))
-    seen = set()
-    for position, annotation in enumerate(content["annotations"]):
-        reason = ""
-        match annotation:
-            case (int(number), _, _, identity) if number not in reading.drafts:
-                reason = f"there is no picture {number}" if split else ""
-            case (_, _, str(caption), identity) if not tidy(caption):
-                reason = "the caption is empty"
-            case (int(number), _, str(caption), identity):
-                if identity is not None and identity in seen:
-                    reason = f"annotation {identity} came before"
-                else:
-                    reading.drafts[number].captions.append(tidy(caption))
-            case (int(number), int(category), _, identity) if category in reading.classes:
-                reading.drafts[number].classes.add(category)
-            case _:
-                reason, identity = "it has neither a caption nor a known category", None
-        seen.add(identity)
-        if reason:
-            reading.skipped.append(Skipped(f"{path}:annotations[{position}]", reason))
+                reading.skipped.append(Skipped(where, "it has no number or names no file"))
+
+
+def _add_annotation(annotation: Any, reading: _Reading, seen: set[int]) -> str:
+    """Add a caption, or a thing's class; the reason why not, or nothing."""
+    match annotation:
+        case (int(number), _, _, int(_)) if number not in reading.drafts:
+            return _STRANGER
+        case (int(number), _, str(caption), int(identity)):
+            if identity in seen:
+                return f"annotation {identity} came before"
+            seen.add(identity)
+            if not tidy(caption):
+                return "the caption is empty"
+            reading.drafts[number].captions.append(tidy(caption))
+        case (int(number), int(category), _, int(_)) if category in reading.classes:
+            reading.drafts[number].classes.add(category)
+        case _:
+            return "it has neither a caption nor a known category"
+    return ""
 
 
 def _read_karpathy(path: Path, reading: _Reading, restval: str) -> None:
