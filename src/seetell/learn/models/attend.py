@@ -138,7 +138,7 @@ class Attend(Captioner):
             "h": self.initial_h(mean),
             "c": self.initial_c(mean),
         }
-        return state if self.gate is None else {**state, "gate": mean.new_zeros(len(mean), 1)}
+        return state if self.gate is None else {**state, "gate": mean.new_zeros(mean.shape[0], 1)}
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         h, read = state["h"], self.word_dropout(self.words(tokens))
@@ -158,7 +158,7 @@ class Attend(Captioner):
         """(B, 1): which pictures of a batch, in training, have their places replaced by the expectation."""
         if not (self.hard and self.training):
             return None
-        return torch.rand(len(like), 1, device=like.device) < self.expected
+        return torch.rand(like.shape[0], 1, device=like.device) < self.expected
 
     def _look(self, attention: Tensor, soft: Tensor | None) -> Tensor:
         """The weights with which annotation vectors are added up: α, or all of it at one place."""
@@ -171,7 +171,7 @@ class Attend(Captioner):
 
     def _gate(self, h: Tensor) -> Tensor:
         """β_t (B, 1), 1 where there is no gate."""
-        return h.new_ones(len(h), 1) if self.gate is None else self.gate(h).sigmoid()
+        return h.new_ones(h.shape[0], 1) if self.gate is None else self.gate(h).sigmoid()
 
     def _context(self, look: Tensor, annotations: Tensor, beta: Tensor) -> Tensor:
         """ẑ_t (B, D)."""

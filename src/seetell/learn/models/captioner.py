@@ -2,7 +2,8 @@
 
 Captions are numbers of words and begin with the start mark; the word predicted at place t is the caption's word t + 1.
 All tensors have the picture's row first and a shape that depends on nothing but the model, so that rows of a state can
-be chosen without knowing what is in it, and `start` and `step` can be exported as graphs.
+be chosen without knowing what is in it, and `start` and `step` can be exported as graphs. (Hence sizes are read as
+`.shape[0]`: an exporter takes `len` for a constant.)
 """
 
 from abc import ABC, abstractmethod

@@ -95,7 +95,7 @@ class Convolutional(Captioner):
     def start(self, features: Tensor) -> State:
         annotations = self.transform(features)
         picture = self.picture_map(annotations.mean(1))
-        past = picture.new_zeros(len(picture), len(self.layers), self.kernel - 1, picture.shape[1])
+        past = picture.new_zeros(picture.shape[0], len(self.layers), self.kernel - 1, picture.shape[1])
         return {"grid": self.grid_map(annotations), "picture": picture, "past": past}
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:

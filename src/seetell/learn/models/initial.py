@@ -55,7 +55,7 @@ class Initial(Captioner):
 
     def start(self, features: Tensor) -> State:
         mapped = self.recurrent.input(self.dropout(self.picture(self.transform(features))))
-        nothing = mapped.new_zeros(len(mapped), self.recurrent.units)
+        nothing = mapped.new_zeros(mapped.shape[0], self.recurrent.units)
         h, c = self.recurrent.step(mapped, nothing, nothing)
         return {"h": h, "c": c}
 

@@ -62,7 +62,7 @@ class Merge(Captioner):
 
     def start(self, features: Tensor) -> State:
         picture = self.picture(self.picture_dropout(self.transform(features))).relu()  # (B, units)
-        nothing = picture.new_zeros(len(picture), self.recurrent.units)
+        nothing = picture.new_zeros(picture.shape[0], self.recurrent.units)
         return {"picture": picture, "h": nothing, "c": nothing}
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
