@@ -1,0 +1,159 @@
+"""Losses for many labels at once: logits (B, C) against targets (B, C) of zeros and ones.
+
+All are sums over a picture's labels and, by default, means over pictures, so that their size depends on the number of
+labels but not on the batch; `BinaryCrossEntropy` is the mean over labels as well, as is usual for it. They are computed
+in at least single precision from logits, never from probabilities, and stay finite at any logit.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seetell.learn.losses.settings import made
+
+
+class BinaryCrossEntropy(nn.Module):
+    """−[y log σ(x) + (1 − y) log σ(−x)], the mean over pictures and labels. Targets may be anywhere between 0 and 1."""
+
+    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        logits, targets = _checked(logits, targets)
+        return F.binary_cross_entropy_with_logits(logits, targets)
+
+
+class Softmax(nn.Module):
+    """Cross-entropy between the softmax of a picture's logits and the uniform distribution over its true labels.
+
+    −1/|c⁺| Σ_{j ∈ c⁺} log softmax(x)_j (Gong et al., *Deep convolutional ranking for multilabel image annotation*,
+    2014). A picture without labels has no such distribution and does not count.
+    """
+
+    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        logits, targets = _checked(logits, targets)
+        labels = targets.sum(1)
+        losses = -(logits.log_softmax(1) * targets).sum(1) / labels.clamp(min=1)
+        return losses.sum() / labels.count_nonzero().clamp(min=1)
+
+
+class Warp(nn.Module):
+    """Weighted approximate ranking: true labels before others, with most weight on the top of the list.
+
+    For a true label j, the violators are the false labels k with 1 − x_j + x_k > 0, and its rank r_j is their number:
+
+        Σ_{j ∈ c⁺} L(r_j) · mean over violators k of (1 − x_j + x_k),      L(r) = 1 + 1/2 + … + 1/r
+
+    which is the loss of Weston et al., *WSABIE* (2011). As they and Gong et al. (2014) train it, false labels are drawn
+    until one violates, after s draws; that one alone stands for the violators, and r_j is estimated as ⌊|c⁻| / s⌋.
+    Counting is as cheap as drawing when all scores are at hand, and is exact: it is the default. The rank is piecewise
+    constant: no gradient flows through it.
+
+    Args:
+        margin: the 1 above.
+        sampled: draw instead of counting. False labels are drawn without being put back.
+    """
+
+    def __init__(self, margin: float = 1.0, sampled: bool = False) -> None:
+        super().__init__()
+        self.margin, self.sampled = margin, sampled
+
+    def forward(self, logits: Tensor, targets: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        logits, targets = _checked(logits, targets)
+        picture, label = targets.nonzero(as_tuple=True)
+        false = targets[picture] == 0  # (true labels, C)
+        hinges = F.relu(self.margin + logits[picture] - logits[picture, label, None]) * false
+        violators = hinges.detach() > 0
+        if self.sampled:
+            violators, ranks = _drawn(violators, false, generator)
+        else:
+            ranks = violators.sum(1)
+        harmonic = torch.arange(1, logits.shape[1] + 1, device=logits.device).reciprocal().cumsum(0)
+        weights = harmonic.to(logits.dtype)[(ranks - 1).clamp(min=0)] / violators.sum(1).clamp(min=1)
+        return (weights[:, None] * hinges * violators).sum() / len(logits)
+
+
+class Focal(nn.Module):
+    """−w_t (1 − p_t)^γ log p_t, with p_t the probability given to what is true (Lin et al., 2017).
+
+    Args:
+        gamma: γ; 0 is binary cross-entropy.
+        alpha: w_t is α for true labels and 1 − α for false ones; None: 1 for both.
+    """
+
+    def __init__(self, gamma: float = 2.0, alpha: float | None = None) -> None:
+        super().__init__()
+        self.gamma, self.alpha = gamma, alpha
+
+    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        logits, targets = _checked(logits, targets)
+        signed = torch.where(targets > 0, logits, -logits)
+        # A power of a probability is the exponential of its logarithm: nothing is ever divided by zero.
+        losses = -torch.exp(self.gamma * F.logsigmoid(-signed)) * F.logsigmoid(signed)
+        if self.alpha is not None:
+            losses = losses * torch.where(targets > 0, self.alpha, 1 - self.alpha)
+        return losses.sum() / len(logits)
+
+
+class Asymmetric(nn.Module):
+    """Asymmetric loss (Ridnik et al., 2021): easy and very hard negatives count little.
+
+        true labels:   −(1 − p)^{γ⁺} log p
+        false labels:  −p_m^{γ⁻} log(1 − p_m),      p_m = max(p − m, 0)
+
+    Args:
+        gamma_positive: γ⁺.
+        gamma_negative: γ⁻.
+        margin: m, the probability below which a false label costs nothing.
+    """
+
+    def __init__(self, gamma_positive: float = 0.0, gamma_negative: float = 4.0, margin: float = 0.05) -> None:
+        super().__init__()
+        if not 0 <= margin < 1:
+            raise ValueError(f"margin {margin} is not a probability")
+        self.gamma_positive, self.gamma_negative, self.margin = gamma_positive, gamma_negative, margin
+
+    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        logits, targets = _checked(logits, targets)
+        true = torch.exp(self.gamma_positive * F.logsigmoid(-logits)) * F.logsigmoid(logits)
+        losses = -torch.where(targets > 0, true, self._false(logits))
+        return losses.sum() / len(logits)
+
+    def _false(self, logits: Tensor) -> Tensor:
+        if self.margin == 0:
+            return torch.exp(self.gamma_negative * F.logsigmoid(logits)) * F.logsigmoid(-logits)
+        shifted = logits.sigmoid() - self.margin
+        # 1 − p_m is never below the margin, so its logarithm is safe; that of p_m, where it is 0, is not needed.
+        costs = torch.log1p(-shifted.clamp(min=0))
+        focus = torch.exp(self.gamma_negative * shifted.clamp(min=torch.finfo(logits.dtype).tiny).log())
+        return torch.where(shifted > 0, focus * costs, 0.0)
+
+
+LOSSES: dict[str, type[nn.Module]] = {
+    "bce": BinaryCrossEntropy,
+    "softmax": Softmax,
+    "warp": Warp,
+    "focal": Focal,
+    "asymmetric": Asymmetric,
+}
+
+
+def tag_loss(settings: Mapping[str, Any]) -> nn.Module:
+    """The loss that a recipe asks for: `{ kind = "asymmetric", gamma_negative = 4 }`."""
+    return made(LOSSES, settings, "tag loss")
+
+
+def _drawn(violators: Tensor, false: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """For each row the first violator in a random order of the false labels, as a mask, and ⌊|c⁻| / s⌋."""
+    order = torch.rand(false.shape, generator=generator, device=false.device)
+    first = order.masked_fill(~violators, 2.0).min(1, keepdim=True)
+    draws = ((order <= first.values) & false).sum(1)
+    chosen = torch.zeros_like(violators).scatter_(1, first.indices, True) & violators
+    return chosen, false.sum(1) // draws.clamp(min=1)
+
+
+def _checked(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    if logits.ndim != 2 or logits.shape != targets.shape or not logits.numel():
+        raise ValueError(f"logits {tuple(logits.shape)} and targets {tuple(targets.shape)} are not one (B, C) table")
+    logits = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+    return logits, targets.to(logits.dtype)
