@@ -121,7 +121,7 @@ class Cider:
         number = self._first[of + 1] - self._first[of]
         pair_candidate = np.repeat(np.arange(len(candidates)), number)
         pair_reference = _ranges(self._first[of], number)
-        gap = _bigrams(candidates.lengths)[pair_candidate] - _bigrams(self._lengths)[pair_reference]
+        gap = candidates.lengths[pair_candidate] - self._lengths[pair_reference]
         likeness = np.zeros(len(pair_candidate))
         for order in ORDERS:
             likeness += self._cosines(candidates, order, pair_candidate, pair_reference)
@@ -154,11 +154,6 @@ class Cider:
 def cider(corpus: Corpus) -> Floats:
     """CIDEr of every picture in per cent (the corpus's is their mean), n-grams weighed by this corpus's references."""
     return Cider.of_corpus(corpus).scores_of(corpus.candidates, np.arange(len(corpus)))
-
-
-def _bigrams(lengths: Integers) -> Integers:
-    """Captions' lengths as the measure takes them: in bigrams."""
-    return np.maximum(0, lengths - 1)
 
 
 def _ranges(starts: Integers, lengths: Integers) -> Integers:

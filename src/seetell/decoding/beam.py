@@ -1,0 +1,174 @@
+"""Beam search over many pictures at once.
+
+Every picture has `beam` live hypotheses. At each step the model says for all of them, in one call, what may follow;
+of all continuations of a picture the `beam` best go on. A continuation with the end that is among the `beam` best is
+finished, and kept if it is among the picture's `n_best` finished ones. A picture is done, and leaves the batch, as soon
+as nothing that is still alive can come before the last of those it keeps.
+
+Sequences are ranked by
+
+    score = log-probability / length ** alpha
+
+with the end counted in the length; alpha = 0 ranks by probability alone, which favours short sequences. While a
+hypothesis grows, its log-probability can only fall and its length only reach `max_length` + 1: hence the most it can
+still score, and a search that stops early finds exactly what it would have found by going on.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from seetell.decoding.greedy import greedy
+from seetell.decoding.protocol import Decoder, Floats, Rules, State, Tokens, attention_of
+from seetell.decoding.result import Decoded
+from seetell.decoding.trace import Finished, Integers, Step
+from seetell.errors import SeetellError
+
+_SMALL = 4096  # so many continuations of a picture are sorted out without more ado
+
+
+def beam_search(
+    decoder: Decoder[State],
+    features: Any,
+    rules: Rules,
+    *,
+    beam: int = 5,
+    alpha: float = 0.0,
+    n_best: int = 1,
+    include_greedy: bool = False,
+) -> list[list[Decoded]]:
+    """The best sequences of each picture, best first: `n_best` of them, or fewer if there are no more.
+
+    Args:
+        alpha: how far scores are normalised for length: 0 not at all, 1 the mean log-probability of a token.
+        n_best: how many sequences to keep for each picture; `beam` at most.
+        include_greedy: let the greedy sequence compete, too. Beam search may drop it half-way for what looks better
+            then and turns out worse; with this, what it finds never scores below greedy decoding.
+    """
+    if not 1 <= n_best <= beam or alpha < 0:
+        raise ValueError("n_best must be from 1 to beam, and alpha 0 or more")
+    pictures = len(features)
+    if not pictures:
+        return []
+    found = _search(decoder, decoder.start(features), pictures, rules, beam, alpha, n_best)
+    if include_greedy:
+        for best, extra in zip(found, greedy(decoder, features, rules), strict=True):
+            if extra.ended and all(extra.tokens.tolist() != other.tokens.tolist() for other in best):
+                length = len(extra.tokens) + 1
+                best.append(replace(extra, score=extra.log_probability / length**alpha))
+                best.sort(key=lambda each: -each.score)
+                del best[n_best:]
+    return found
+
+
+def _search(
+    decoder: Decoder[State], state: State, pictures: int, rules: Rules, beam: int, alpha: float, n_best: int
+) -> list[list[Decoded]]:
+    live = np.arange(pictures)  # the pictures still in the batch, (A,)
+    total = np.zeros((pictures, 1))  # log-probability of their hypotheses, (A, S); −∞: an empty slot
+    last = np.full(pictures, rules.start, dtype=np.int64)
+    written = np.empty((pictures, 0), dtype=np.int64) if rules.block_ngrams else None
+    finished, steps = Finished(pictures, n_best), list[Step]()
+    farthest = (rules.max_length + 1) ** alpha
+    for done in range(rules.max_length + 1):
+        log_probs, state, attention = decoder.step(last, state)
+        log_probs = rules.apply(log_probs, done, written)
+        slots = total.shape[1]
+        value, parent, token = best_continuations(log_probs.reshape(len(live), slots, -1), total, 2 * beam)
+        log = log_probs[np.arange(len(live))[:, None] * slots + parent, token]
+
+        # A hypothesis has one end: of the 2 · beam best continuations, at least `beam` go on.
+        end = token == rules.end
+        now = end & (np.arange(token.shape[1]) < beam)
+        finished.add(live, done, np.where(now, value, -np.inf) / (done + 1) ** alpha, parent, log)
+        on = np.argsort(end, axis=1, kind="stable")[:, :beam]
+        value, parent, token, log, end = (np.take_along_axis(each, on, 1) for each in (value, parent, token, log, end))
+        value[end] = -np.inf
+
+        stuck = np.isinf(value[:, 0]) & np.isinf(finished.score[live, 0])
+        if stuck.any():  # nothing may follow, not even the end: what is written so far has to do
+            _cut(finished, live[stuck], done, total[stuck], alpha)
+        going = np.flatnonzero(value[:, 0] / farthest > finished.score[live, -1])
+        if not len(going):
+            break
+        live, total = live[going], _filled(value[going], beam, -np.inf)
+        parent, token, log = (_filled(each[going], beam, 0) for each in (parent, token, log))
+        rows = (going[:, None] * slots + parent).ravel()
+        weights, gate = (
+            None if x is None else x[rows].reshape(*parent.shape, *x.shape[1:]) for x in attention_of(attention)
+        )
+        steps.append(Step(live, parent, token, log, weights, gate))
+        state, last = decoder.select(state, rows), token.ravel()
+        if written is not None:
+            written = np.concatenate([written[rows], last[:, None]], axis=1)
+    return finished.read(steps)
+
+
+def best_continuations(
+    log_probs: Floats, total: npt.NDArray[np.float64], count: int
+) -> tuple[npt.NDArray[np.float64], Integers, Tokens]:
+    """The `count` best of a picture's hypotheses, each continued by each token, best first.
+
+    The columns of a large vocabulary are dealt into groups. The best continuations lie in the groups whose best is
+    best: all others need no look but the one, much faster than sorting, that finds their maximum.
+
+    Args:
+        log_probs: (A, S, V).
+        total: log-probabilities of the hypotheses so far (A, S).
+
+    Returns:
+        Log-probabilities, slots and tokens, (A, C) each; C is `count`, or all there are.
+    """
+    pictures, slots, words = log_probs.shape
+    size = max(1, round((slots * words / count) ** 0.5))  # as many groups as columns in all chosen groups
+    groups = words // size
+    if slots * words <= _SMALL or slots * groups <= count:
+        value, place = _best((log_probs + total[:, :, None]).reshape(pictures, -1), count)
+        slot, token = np.divmod(place, words)
+        return value, slot, token
+    dealt = groups * size
+    head, tail = log_probs[:, :, :dealt].reshape(pictures, slots, size, groups), log_probs[:, :, dealt:]
+    _, group = _best((head.max(axis=2) + total[:, :, None]).reshape(pictures, -1), count)
+    slot, column = np.divmod(group, groups)
+    picture = np.arange(pictures)[:, None]
+    near = head[picture, slot, :, column] + total[picture, slot][:, :, None]  # (A, count, size)
+    rest = tail + total[:, :, None]  # (A, S, words - dealt)
+    value, place = _best(np.concatenate([near.reshape(pictures, -1), rest.reshape(pictures, -1)], axis=1), count)
+    which, turn = np.divmod(place, size)
+    in_tail = which >= count
+    which[in_tail] = 0
+    tail_slot, tail_column = np.divmod(place - count * size, max(1, words - dealt))
+    return (
+        value,
+        np.where(in_tail, tail_slot, np.take_along_axis(slot, which, axis=1)),
+        np.where(in_tail, dealt + tail_column, np.take_along_axis(column, which, axis=1) + turn * groups),
+    )
+
+
+def _best(values: npt.NDArray[np.float64], count: int) -> tuple[npt.NDArray[np.float64], Integers]:
+    """The greatest values of each row and where they are, greatest first."""
+    count = min(count, values.shape[1])
+    place = np.argpartition(values, -count, axis=1)[:, -count:]
+    found = np.take_along_axis(values, place, axis=1)
+    if np.isnan(found).any():
+        raise SeetellError(
+            "the model's probabilities are not numbers: it has diverged",
+            remedy="Train it again with a lower learning rate",
+        )
+    order = np.argsort(-found, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(place, order, axis=1)
+
+
+def _cut(finished: Finished, pictures: Integers, done: int, total: npt.NDArray[np.float64], alpha: float) -> None:
+    """Keep the best hypothesis of pictures that can neither go on nor end."""
+    slot = np.argmax(total, axis=1)[:, None]
+    score = np.take_along_axis(total, slot, axis=1) / max(1, done) ** alpha
+    finished.add(pictures, done, score, slot, np.full(slot.shape, np.nan))
+
+
+def _filled(values: npt.NDArray[Any], width: int, filling: float) -> npt.NDArray[Any]:
+    """A table made as wide as the beam where a small vocabulary does not fill it."""
+    missing = width - values.shape[1]
+    return np.pad(values, ((0, 0), (0, missing)), constant_values=filling) if missing > 0 else values
