@@ -111,6 +111,7 @@ def test_for_half_of_the_pictures_the_place_is_its_expectation() -> None:
     # Whole captions are one or the other, and what was not drawn has no log-probability.
     assert torch.equal((taught.log_location == 0).all(1), as_expected)
     assert torch.equal((taught.log_location == 0).any(1), as_expected)
+    assert torch.equal(taught.expected, as_expected)
 
 
 @pytest.mark.parametrize(("expected", "flows"), [(0.0, False), (1.0, True)])

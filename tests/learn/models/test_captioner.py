@@ -108,6 +108,13 @@ def test_the_picture_matters(name: str) -> None:
     assert difference.amax(2).min() > 1e-5
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_captions_of_one_picture_share_its_features(name: str) -> None:
+    model, features, tokens = make(name), pictures(name), captions(6)
+    rows = torch.tensor([0, 0, 3, 1, 1, 1])
+    torch.testing.assert_close(model(features, tokens, rows).logits, model(features[rows], tokens).logits)
+
+
 @pytest.mark.parametrize("name", ATTENDING)
 def test_attention_is_a_distribution_over_places(name: str) -> None:
     attention = make(name)(pictures(name), captions()).attention

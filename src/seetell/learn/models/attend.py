@@ -103,9 +103,20 @@ class Attend(Captioner):
         self.dropout, self.word_dropout = nn.Dropout(dropout), nn.Dropout(word_dropout)
         self.picture_dropout = nn.Dropout(picture_dropout)
 
-    def forward(self, features: Tensor, tokens: Tensor) -> Teacher:
-        """(B, L, features) and (B, T) word numbers. Only the recurrence goes step by step."""
-        state = self.start(features)
+    def start(self, features: Tensor) -> State:
+        """(B, L, features)."""
+        annotations = self.annotation_map(self.picture_dropout(self.transform(features)))  # (B, L, D)
+        mean = annotations.mean(1)
+        state = {
+            "annotations": annotations,
+            "keys": self.key(annotations),  # P a_i, once
+            "h": self.initial_h(mean),
+            "c": self.initial_c(mean),
+        }
+        return state if self.gate is None else {**state, "gate": mean.new_zeros(mean.shape[0], 1)}
+
+    def read(self, tokens: Tensor, state: State) -> Teacher:
+        """Only the recurrence goes step by step."""
         h, c, annotations = state["h"], state["c"], state["annotations"]
         read = self.word_dropout(self.words(tokens))  # (B, T, m)
         hs, contexts, attentions, looks, gates = [], [], [], [], []
@@ -128,17 +139,6 @@ class Attend(Captioner):
             None if self.gate is None else torch.cat(gates, dim=1),
             **(self._chances(attention, torch.stack(looks, dim=1), soft) if self.hard else {}),
         )
-
-    def start(self, features: Tensor) -> State:
-        annotations = self.annotation_map(self.picture_dropout(self.transform(features)))  # (B, L, D)
-        mean = annotations.mean(1)
-        state = {
-            "annotations": annotations,
-            "keys": self.key(annotations),  # P a_i, once
-            "h": self.initial_h(mean),
-            "c": self.initial_c(mean),
-        }
-        return state if self.gate is None else {**state, "gate": mean.new_zeros(mean.shape[0], 1)}
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         h, read = state["h"], self.word_dropout(self.words(tokens))
@@ -188,6 +188,8 @@ class Attend(Captioner):
         """log p(s̃_t) and H[s̃_t], each (B, T)."""
         logs = attention.clamp_min(torch.finfo(attention.dtype).tiny).log()
         location = (logs * looks.detach()).sum(2)
-        if soft is not None:
-            location = location.masked_fill(soft, 0.0)  # nothing was drawn, and Σ α ∂ log α = 0
-        return {"log_location": location, "entropy": -(attention * logs).sum(2)}
+        terms = {"log_location": location, "entropy": -(attention * logs).sum(2)}
+        if soft is None:
+            return terms
+        # Where the expectation was used nothing was drawn, and Σ α ∂ log α = 0.
+        return {**terms, "log_location": location.masked_fill(soft, 0.0), "expected": soft.squeeze(1)}

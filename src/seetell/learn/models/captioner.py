@@ -27,6 +27,7 @@ class Teacher:
     gate: Tensor | None = None  # (B, T): how much of the context is let in
     log_location: Tensor | None = None  # (B, T): log p(s̃_t), 0 where the expected context was used
     entropy: Tensor | None = None  # (B, T): of the distribution s̃_t is drawn from
+    expected: Tensor | None = None  # (B,): which captions used the expected context
 
 
 class Captioner(nn.Module, ABC):
@@ -39,13 +40,23 @@ class Captioner(nn.Module, ABC):
 
     constant: ClassVar[frozenset[str]] = frozenset()
 
-    @abstractmethod
-    def forward(self, features: Tensor, tokens: Tensor) -> Teacher:
-        """Predict the next word at every place of captions (B, T)."""
+    def forward(self, features: Tensor, tokens: Tensor, rows: Tensor | None = None) -> Teacher:
+        """Predict the next word at every place of captions (B, T).
+
+        Args:
+            features: of the captions' pictures (B, …), or of each picture once (P, …)
+            rows: and then the picture (B,) of each caption.
+        """
+        state = self.start(features)
+        return self.read(tokens, state if rows is None else select(state, rows))
 
     @abstractmethod
     def start(self, features: Tensor) -> State:
         """Look at pictures, once: everything that does not depend on words."""
+
+    @abstractmethod
+    def read(self, tokens: Tensor, state: State) -> Teacher:
+        """Read whole captions (B, T) from the start."""
 
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:

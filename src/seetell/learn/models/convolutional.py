@@ -80,9 +80,14 @@ class Convolutional(Captioner):
         self.output = nn.Linear(self.words.dimensions, words)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, features: Tensor, tokens: Tensor) -> Teacher:
-        """(B, L, features) and (B, T) word numbers."""
-        state = self.start(features)
+    def start(self, features: Tensor) -> State:
+        """(B, L, features)."""
+        annotations = self.transform(features)
+        picture = self.picture_map(annotations.mean(1))
+        past = picture.new_zeros(picture.shape[0], len(self.layers), self.kernel - 1, picture.shape[1])
+        return {"grid": self.grid_map(annotations), "picture": picture, "past": past}
+
+    def read(self, tokens: Tensor, state: State) -> Teacher:
         first = x = self._read(tokens, state["picture"][:, None])  # (B, T, H)
         looks = []
         for layer in self.layers:
@@ -91,12 +96,6 @@ class Convolutional(Captioner):
             x, attention = layer(windows, first, state["grid"])
             looks.append(attention)
         return Teacher(self._tell(x), torch.stack(looks).mean(0))
-
-    def start(self, features: Tensor) -> State:
-        annotations = self.transform(features)
-        picture = self.picture_map(annotations.mean(1))
-        past = picture.new_zeros(picture.shape[0], len(self.layers), self.kernel - 1, picture.shape[1])
-        return {"grid": self.grid_map(annotations), "picture": picture, "past": past}
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         first = x = self._read(tokens, state["picture"])  # (B, H)

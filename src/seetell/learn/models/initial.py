@@ -47,17 +47,16 @@ class Initial(Captioner):
         self.output = nn.Linear(units, words)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, features: Tensor, tokens: Tensor) -> Teacher:
-        """(B, features) and (B, T) word numbers."""
-        state = self.start(features)
-        h = self.recurrent(self.dropout(self.words(tokens)), state["h"], state["c"])  # (B, T, units)
-        return Teacher(self.output(self.dropout(h)))
-
     def start(self, features: Tensor) -> State:
+        """(B, features)."""
         mapped = self.recurrent.input(self.dropout(self.picture(self.transform(features))))
         nothing = mapped.new_zeros(mapped.shape[0], self.recurrent.units)
         h, c = self.recurrent.step(mapped, nothing, nothing)
         return {"h": h, "c": c}
+
+    def read(self, tokens: Tensor, state: State) -> Teacher:
+        h = self.recurrent(self.dropout(self.words(tokens)), state["h"], state["c"])  # (B, T, units)
+        return Teacher(self.output(self.dropout(h)))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         mapped = self.recurrent.input(self.dropout(self.words(tokens)))

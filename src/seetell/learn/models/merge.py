@@ -54,16 +54,15 @@ class Merge(Captioner):
         self.output = nn.Linear(units, words)
         self.picture_dropout, self.word_dropout = nn.Dropout(dropout), nn.Dropout(dropout)
 
-    def forward(self, features: Tensor, tokens: Tensor) -> Teacher:
-        """(B, features) and (B, T) word numbers."""
-        state = self.start(features)
-        h = self.recurrent(self.word_dropout(self.words(tokens)), state["h"], state["c"])  # (B, T, units)
-        return Teacher(self._merge(state["picture"][:, None], h))
-
     def start(self, features: Tensor) -> State:
+        """(B, features)."""
         picture = self.picture(self.picture_dropout(self.transform(features))).relu()  # (B, units)
         nothing = picture.new_zeros(picture.shape[0], self.recurrent.units)
         return {"picture": picture, "h": nothing, "c": nothing}
+
+    def read(self, tokens: Tensor, state: State) -> Teacher:
+        h = self.recurrent(self.word_dropout(self.words(tokens)), state["h"], state["c"])  # (B, T, units)
+        return Teacher(self._merge(state["picture"][:, None], h))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         mapped = self.recurrent.input(self.word_dropout(self.words(tokens)))
