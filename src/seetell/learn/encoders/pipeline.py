@@ -1,0 +1,175 @@
+"""Pictures through a network with every core busy.
+
+Pictures are read, decoded and prepared ahead of the network, and on a CPU the network runs on several small batches
+side by side, one thread each: a batch that all cores share would have them wait for each other after every layer, and
+for the one that is decoding at the moment. On a GPU one thread feeds the network while all cores decode.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from seetell.data import Record, Skipped
+from seetell.errors import PictureError
+from seetell.images import Preparation, decode
+from seetell.learn.encoders.encoder import Encoder
+from seetell.learn.encoders.keys import picture_key, skipped, usable_cores
+
+BATCH_SIZE = 8  # squares that a thread's network sees at once: the results of more do not stay in a core's cache
+_MOST_WORKERS = 16  # each needs memory for a network's intermediate results
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+@dataclass(slots=True)
+class Encoded:
+    """Some pictures' features, and which of them could not be read; both by key."""
+
+    keys: list[str] = field(default_factory=list)
+    values: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # layout → pictures × its shape
+    unreadable: dict[str, Skipped] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Batch:
+    keys: list[str] = field(default_factory=list)
+    pixels: list[NDArray[np.uint8]] = field(default_factory=list)  # crops × H × W × 3 each
+    unreadable: dict[str, Skipped] = field(default_factory=dict)
+
+
+class Pipeline:
+    """Reads, decodes, prepares and encodes pictures.
+
+    Args:
+        encoder: as loaded; what runs is a copy made for it.
+        layouts: which to read, in one pass.
+        preparation: how pictures are prepared.
+        batch_size: pictures that the network sees at once; `BATCH_SIZE` squares unless told. The last digits of
+            features depend on it.
+        threads: how many to use; one for each core unless told.
+        device: `cpu`, `cuda`, `mps`, or `auto` for the best there is.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        layouts: Sequence[str],
+        preparation: Preparation,
+        *,
+        batch_size: int | None = None,
+        threads: int | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.device = best_device() if device == "auto" else torch.device(device)
+        self.encoder = encoder.for_inference().to(self.device)
+        self.layouts = tuple(layouts)
+        self.preparation = preparation
+        self.batch_size = batch_size or max(1, BATCH_SIZE // preparation.crop_count)
+        threads = threads or usable_cores()
+        self.workers = min(threads, _MOST_WORKERS)
+        self.threads_each = max(1, threads // self.workers)
+        self._own = threading.local()  # each thread's replica: a network being read serves one pass at a time
+
+    def run(self, pictures: Iterable[tuple[str, Record]]) -> Iterator[Encoded]:
+        """Encode pictures, given with their keys, in their order: batches of `batch_size` that can be read."""
+        before = torch.get_num_threads()
+        with ExitStack() as stack:
+            stack.callback(torch.set_num_threads, before)
+            pool = _pool(stack, self.workers, self.threads_each)
+            network_pool = pool if self.device.type == "cpu" else _pool(stack, 1, self.threads_each)
+            prepared = _ahead(pool, self._prepare, pictures, 2 * self.workers * self.batch_size)
+            batches = self._batches(prepared)
+            yield from _ahead(network_pool, self._encode, batches, self.workers + 2)
+
+    def _prepare(self, picture: tuple[str, Record]) -> tuple[str, NDArray[np.uint8] | Skipped]:
+        key, record = picture
+        name = record.picture.name
+        try:
+            data = record.picture.read()
+            if picture_key(data) != key:
+                raise PictureError("it was changed while it was being encoded", where=name)
+            image = decode(data, name=name, at_least=self.preparation.resize)
+            return key, self.preparation.pixels(image, name=name)
+        except PictureError as error:
+            return key, skipped(error)
+
+    def _batches(self, prepared: Iterable[tuple[str, NDArray[np.uint8] | Skipped]]) -> Iterator[_Batch]:
+        batch = _Batch()
+        for key, pixels in prepared:
+            if isinstance(pixels, Skipped):
+                batch.unreadable[key] = pixels
+                continue
+            batch.keys.append(key)
+            batch.pixels.append(pixels)
+            if len(batch.keys) == self.batch_size:
+                yield batch
+                batch = _Batch()
+        if batch.keys or batch.unreadable:
+            yield batch
+
+    def _encode(self, batch: _Batch) -> Encoded:
+        if not batch.keys:
+            return Encoded(unreadable=batch.unreadable)
+        if not hasattr(self._own, "encoder"):
+            self._own.encoder = self.encoder.replica()
+        pixels = torch.from_numpy(np.stack(batch.pixels)).to(self.device)
+        features = self._own.encoder.encode(scale(pixels, self.preparation), self.layouts)
+        values = {layout: each.float().cpu().numpy() for layout, each in features.items()}
+        return Encoded(batch.keys, values, batch.unreadable)
+
+
+def scale(pixels: Tensor, preparation: Preparation) -> Tensor:
+    """`Preparation.scale` for a batch, on its device, without moving a value: the same numbers to the last bit.
+
+    Args:
+        pixels: uint8, … × H × W × 3.
+        preparation: whose mean and deviation are used.
+
+    Returns:
+        float32, … × 3 × H × W, with the channels last in memory.
+    """
+    width = pixels.shape[-2]
+    # Whole lines at a time: three channels at a time would take five times as long.
+    lines = pixels.flatten(-2).to(torch.float32)
+    mean = torch.tensor(preparation.mean, device=pixels.device).repeat(width)
+    std = torch.tensor(preparation.std, device=pixels.device).repeat(width)
+    scaled = lines.div_(255).sub_(mean).div_(std)
+    return scaled.view(pixels.shape).movedim(-1, -3)
+
+
+def best_device() -> torch.device:
+    """A GPU if PyTorch can use one."""
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
+
+
+def _pool(stack: ExitStack, workers: int, threads_each: int) -> ThreadPoolExecutor:
+    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads_each,))
+    stack.callback(pool.shutdown, cancel_futures=True)  # when it is interrupted, what waits is not begun
+    return pool
+
+
+def _ahead(
+    pool: ThreadPoolExecutor, function: Callable[[_Item], _Result], items: Iterable[_Item], window: int
+) -> Iterator[_Result]:
+    """`map` in a pool, in order, never more than `window` items ahead of what has been taken."""
+    source = iter(items)
+    futures: deque[Future[_Result]] = deque(pool.submit(function, item) for item in islice(source, window))
+    while futures:
+        result = futures.popleft().result()
+        futures.extend(pool.submit(function, item) for item in islice(source, 1))
+        yield result

@@ -1,0 +1,39 @@
+"""Where feature stores are, and whether there is room for them."""
+
+import os
+import shutil
+from pathlib import Path
+
+from seetell.errors import SeetellError
+
+_HEADROOM = 1 << 30  # bytes that are left free on the disk
+
+
+def default_root() -> Path:
+    """Where stores are unless told otherwise: $SEETELL_STORE, or `features` in the user's cache folder."""
+    if told := os.environ.get("SEETELL_STORE"):
+        return Path(told).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("seetell", appauthor=False) / "features"
+
+
+def check_space(root: Path, needed: int) -> None:
+    """Refuse to begin what the disk cannot hold."""
+    free = shutil.disk_usage(root).free
+    if needed + _HEADROOM > free:
+        raise SeetellError(
+            f"the features need {size_text(needed)}, but only {size_text(max(0, free - _HEADROOM))} can be used "
+            f"({size_text(free)} are free, of which {size_text(_HEADROOM)} are left alone)",
+            where=str(root),
+            remedy="Free some space, or choose another disk with --store",
+        )
+
+
+def size_text(size: float) -> str:
+    """Bytes as people read them: 207.4 KB, 1.7 GB."""
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+        size /= 1000
+    return f"{size:,.1f} TB"

@@ -1,0 +1,95 @@
+"""What a feature store holds, and the name that follows from it."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from seetell.errors import SeetellError
+from seetell.images import Preparation
+from seetell.learn.encoders.layouts import LayoutSpec
+
+Precision = Literal["float16", "float32"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+
+FORMAT = 1  # of the files, and of what the layouts mean; part of a store's name
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSpec:
+    """What a store holds.
+
+    Args:
+        encoder: the encoder as it was written when the store was made.
+        encoder_fingerprint: of its architecture and weights.
+        preparation: how pictures were prepared.
+        layout: the layout's shape and sections.
+        precision: of the values on disk.
+        notes: what a user should know about the encoder's weights.
+    """
+
+    encoder: str
+    encoder_fingerprint: str
+    preparation: Preparation
+    layout: LayoutSpec
+    precision: Precision = "float16"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def row_bytes(self) -> int:
+        """The size of one picture's row."""
+        return int(np.prod(self.layout.shape)) * np.dtype(self.precision).itemsize
+
+    @property
+    def folder(self) -> str:
+        """The store's name: what a person looks for, and a hash of all that makes its values what they are."""
+        makers = (self.encoder_fingerprint, self.preparation.fingerprint(), self.layout.layout, self.precision)
+        digest = hashlib.sha256(json.dumps([FORMAT, *makers]).encode("utf-8")).hexdigest()[:12]
+        network = self.encoder.partition("@")[0]
+        crops = "ten-" if self.preparation.crops == "ten" else ""
+        return f"{network}-{self.layout.layout.replace(':', '')}-{crops}{self.precision}-{digest}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "encoder": self.encoder,
+            "encoder_fingerprint": self.encoder_fingerprint,
+            "preparation": self.preparation.to_json(),
+            "layout": self.layout.layout,
+            "shape": list(self.layout.shape),
+            "precision": self.precision,
+            "row_bytes": self.row_bytes,
+            "sections": [
+                {"name": name, "width": width}
+                for name, width in zip(self.layout.names, self.layout.sections, strict=True)
+            ],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any], *, where: str) -> "StoreSpec":
+        try:
+            if values["format"] != FORMAT:
+                raise SeetellError(
+                    f"this feature store has format {values['format']}, not {FORMAT}",
+                    where=where,
+                    remedy="Make the features again with: seetell learn features",
+                )
+            layout = LayoutSpec(
+                layout=values["layout"],
+                shape=tuple(values["shape"]),
+                sections=tuple(section["width"] for section in values["sections"]),
+                names=tuple(section["name"] for section in values["sections"]),
+            )
+            return cls(
+                encoder=values["encoder"],
+                encoder_fingerprint=values["encoder_fingerprint"],
+                preparation=Preparation.from_json(values["preparation"], where=where),
+                layout=layout,
+                precision=values["precision"],
+                notes=tuple(values["notes"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise SeetellError(f"this is not the description of a feature store ({error!r})", where=where) from error

@@ -1,0 +1,184 @@
+"""Where in a network the `full_network` layout reads: every convolution and fully connected layer, once each.
+
+The full-network embedding of Vilalta et al. takes "the neural activations of all convolutional and fully-connected
+layers". In VGG that leaves no choice: each layer is followed by its ReLU. For any other network the rule is:
+
+- a layer is read after the normalisation and the activation that directly follow it: the modules that take its output,
+  unchanged, as their input; at most one of each, in either order;
+- anything else in between ends the search. The last convolution of a residual block is therefore read normalised,
+  before the addition (its activation belongs to the sum), and so is a linear bottleneck, which has no activation;
+- layers come in the order in which the network runs them; one that runs twice counts twice;
+- the classifier is not there: encoders have none.
+
+What follows what is not guessed from names but observed: the network runs once, and a module follows another when it is
+given the very tensor that the other returned, at the same version (so that an addition in place is noticed).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+LAYERS = (nn.Conv2d, nn.Linear)
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """One layer's place in the `full_network` row.
+
+    Args:
+        layer: the convolution or fully connected layer, as the network calls it.
+        module: the module whose output is read: the layer itself, its normalisation or its activation.
+        call: which run of that module within a pass, for networks that use a module several times.
+        width: how many features it gives, its output channels.
+        axis: the dimension of its output that the channels are in.
+    """
+
+    layer: str
+    module: str
+    call: int
+    width: int
+    axis: int
+
+
+@dataclass(slots=True)
+class _Call:
+    """One run of a module, as it was observed."""
+
+    name: str
+    module: nn.Module
+    call: int
+    start: int  # when it began, and when it was over, in events of the pass
+    end: int
+    given: Tensor  # references are kept, so that no two tensors can share an identity
+    given_version: int
+    returned: Tensor
+    returned_version: int
+
+
+def find_taps(network: nn.Module, run: Callable[[], object]) -> tuple[Tap, ...]:
+    """Let `run` make one pass through the network, and say where its layers are to be read."""
+    calls = _observe(network, run)
+    return tuple(_follow(call, calls) for call in calls if isinstance(call.module, LAYERS))
+
+
+def find_batch_norms(network: nn.Module, run: Callable[[], object]) -> list[tuple[str, str]]:
+    """Convolutions that directly feed a batch normalisation, both once in a pass: pairs of their names."""
+    calls = _observe(network, run)
+    once = {name for name, runs in Counter(call.name for call in calls).items() if runs == 1}
+    pairs = []
+    for call in calls:
+        if isinstance(call.module, nn.Conv2d) and call.name in once:
+            norm = next((other for other in calls if _takes_over(other, call)), None)
+            if norm is not None and isinstance(norm.module, nn.BatchNorm2d) and norm.name in once:
+                pairs.append((call.name, norm.name))
+    return pairs
+
+
+@contextmanager
+def watching(
+    network: nn.Module, places: Iterable[tuple[str, int]], take: Callable[[int, Tensor], None]
+) -> Iterator[None]:
+    """For one pass: `take(i, output)` as soon as the i-th place, a module and which run of it, has its output.
+
+    At once, because the network may overwrite its own output later in the pass.
+    """
+    wanted: dict[str, dict[int, list[int]]] = {}
+    for position, (name, call) in enumerate(places):
+        wanted.setdefault(name, {}).setdefault(call, []).append(position)
+    handles = []
+    try:
+        for name, positions in wanted.items():
+            handles.append(network.get_submodule(name).register_forward_hook(_hook(positions, take)))
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _hook(positions: dict[int, list[int]], take: Callable[[int, Tensor], None]) -> Callable[..., None]:
+    calls = count()
+
+    def hook(module: nn.Module, given: Any, returned: Tensor) -> None:
+        for position in positions.get(next(calls), ()):
+            take(position, returned)
+
+    return hook
+
+
+def _observe(network: nn.Module, run: Callable[[], object]) -> list[_Call]:
+    """Every run of a layer, a normalisation, an activation or something neutral, in the order in which they began."""
+    calls: list[_Call] = []
+    under_way: list[tuple[int, Tensor, int]] = []
+    events = count()
+    runs: Counter[str] = Counter()
+    handles = []
+
+    def before(module: nn.Module, given: tuple[Tensor, ...]) -> None:
+        under_way.append((next(events), given[0], given[0]._version))
+
+    def after(name: str) -> Callable[..., None]:
+        def hook(module: nn.Module, given: Any, returned: Tensor) -> None:
+            start, tensor, version = under_way.pop()
+            call = _Call(name, module, runs[name], start, next(events), tensor, version, returned, returned._version)
+            runs[name] += 1
+            calls.append(call)
+
+        return hook
+
+    try:
+        for name, module in network.named_modules():
+            if isinstance(module, LAYERS) or _parts(module) is not None:
+                handles.append(module.register_forward_pre_hook(before))
+                handles.append(module.register_forward_hook(after(name)))
+        with torch.no_grad():  # not inference_mode, whose tensors have no versions
+            run()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return sorted(calls, key=lambda call: call.start)
+
+
+def _follow(layer: _Call, calls: list[_Call]) -> Tap:
+    """The last of the modules that normalise and activate a layer's output."""
+    read = current = layer
+    had: frozenset[str] = frozenset()
+    while True:
+        found = next((call for call in calls if _takes_over(call, current)), None)
+        parts = None if found is None else _parts(found.module)
+        if found is None or parts is None or parts & had or found.returned.shape != layer.returned.shape:
+            break
+        current = found
+        if parts:
+            read, had = found, had | parts
+    axis = 1 if isinstance(layer.module, nn.Conv2d) else -1
+    return Tap(layer.name, read.name, read.call, layer.returned.shape[axis], axis)
+
+
+def _takes_over(call: _Call, before: _Call) -> bool:
+    return (
+        call.start > before.end
+        and call.given is before.returned
+        and call.given_version == before.returned_version
+        and _parts(call.module) is not None
+    )
+
+
+def _parts(module: nn.Module) -> frozenset[str] | None:
+    """What a module does to a layer's output: normalise, activate, both, neither (empty), or something else (None)."""
+    kind = type(module)
+    parts = set()
+    if "norm" in kind.__name__.lower():
+        parts.add("normalise")
+        if isinstance(getattr(module, "act", None), nn.Module) and not isinstance(module.act, nn.Identity):
+            parts.add("activate")  # timm's BatchNormAct2d and its relatives
+    elif "activation" in kind.__module__ and not isinstance(module, nn.MultiheadAttention):
+        parts.add("activate")
+    elif not isinstance(module, nn.Identity | nn.modules.dropout._DropoutNd):
+        return None
+    return frozenset(parts)

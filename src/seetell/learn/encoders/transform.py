@@ -1,0 +1,116 @@
+"""Fitted transforms of features: standardising, and the three values of the full-network embedding.
+
+What is fitted is learned on the training split alone, and travels in the checkpoint and the bundle; the feature store
+only ever holds raw values.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from seetell.errors import SeetellError
+
+_CONSTANT = 1e-6  # a deviation this small beside the mean is rounding
+
+
+class Standardise(nn.Module):
+    """z = (x − mean) / deviation, feature by feature. A feature that never varied is 0 for every picture.
+
+    Args:
+        width: how many features a row has. Before fitting or loading, rows pass unchanged.
+    """
+
+    mean: Tensor
+    scale: Tensor  # 1 / deviation, or 0
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("scale", torch.ones(width))
+
+    @classmethod
+    def fit(cls, batches: Iterable[NDArray[Any]], **settings: Any) -> Self:
+        """Learn mean and (population) deviation from the training split's rows.
+
+        Args:
+            batches: arrays of rows × features, of any number of rows each; read once, one at a time.
+            settings: of the transform.
+        """
+        count, mean, squares = _moments(batches)
+        deviation = np.sqrt(squares / count)
+        varies = deviation > _CONSTANT * np.abs(mean)
+        scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
+        transform = cls(len(mean), **settings)
+        transform.mean.copy_(torch.from_numpy(mean))
+        transform.scale.copy_(torch.from_numpy(scale))
+        return transform
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return (rows - self.mean) * self.scale
+
+    def apply_to(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+        """The same without PyTorch's tensors: rows × features, of any precision, to float32."""
+        z: NDArray[np.float32] = (rows.astype(np.float32) - self.mean.numpy()) * self.scale.numpy()
+        return z
+
+
+class FullNetworkTransform(Standardise):
+    """The full-network embedding's last two steps (Vilalta et al., section 3.1): standardise, then cut to −1, 0, +1.
+
+    A feature becomes +1 where it is atypically high for the dataset (z > high), −1 where atypically low (z < low), and
+    0 in between.
+
+    Args:
+        width: how many features a row has.
+        high: +0.15, which Garcia-Gasulla et al. (2017) found to do well across datasets.
+        low: likewise −0.25.
+    """
+
+    high: Tensor
+    low: Tensor
+
+    def __init__(self, width: int, high: float = 0.15, low: float = -0.25) -> None:
+        super().__init__(width)
+        if not low < high:
+            raise SeetellError(f"the low threshold, {low}, must be below the high one, {high}", where="full_network")
+        self.register_buffer("high", torch.tensor(high))
+        self.register_buffer("low", torch.tensor(low))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        z = super().forward(rows)
+        return (z > self.high).to(z.dtype) - (z < self.low).to(z.dtype)
+
+    def apply_to(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+        z = super().apply_to(rows)
+        return (z > self.high.item()).astype(np.float32) - (z < self.low.item()).astype(np.float32)
+
+
+def _moments(batches: Iterable[NDArray[Any]]) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
+    """How many rows there are, their mean, and the sum of squared departures from it.
+
+    Batches are merged by the parallel formula of Chan, Golub and LeVeque (1983), which does not subtract large sums.
+    """
+    count, mean, squares = 0, np.zeros(0), np.zeros(0)
+    for batch in batches:
+        rows = np.asarray(batch, np.float64)
+        if len(rows) == 0:
+            continue
+        here = rows.mean(0)
+        around = np.square(rows - here).sum(0)
+        if count == 0:
+            count, mean, squares = len(rows), here, around
+            continue
+        total = count + len(rows)
+        apart = here - mean
+        mean = mean + apart * (len(rows) / total)
+        squares = squares + around + np.square(apart) * (count * len(rows) / total)
+        count = total
+    if count == 0:
+        raise SeetellError("there are no rows to fit the features' transform on", remedy="Is the training split empty?")
+    if not np.isfinite(squares).all():
+        raise SeetellError("some features are not finite numbers, so their transform cannot be fitted")
+    return count, mean, squares
