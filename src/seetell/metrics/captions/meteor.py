@@ -33,18 +33,10 @@ class Meteor:
 
     def __init__(self, *, timeout: float = 900) -> None:
         self._timeout = timeout
-        java, jar = find_meteor()
+        command, folder = meteor_command()
         self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
         self._process = subprocess.Popen(
-            # The same text and numbers whatever the machine's own settings are.
-            [
-                *(java, "-Dfile.encoding=UTF-8", "-Duser.language=en", "-Xmx2G"),
-                *("-jar", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"),
-            ],
-            cwd=jar.parent,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._complaints,
+            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints
         )
 
     def __enter__(self) -> "Meteor":
@@ -122,8 +114,8 @@ class Meteor:
 _REMEDY = "It needs Java 8 or newer and 2 GB of free memory; all other metrics work without it (meteor=False)"
 
 
-def find_meteor() -> tuple[str, Path]:
-    """The Java command and METEOR's program; raises an error that says what is missing."""
+def meteor_command() -> tuple[list[str], Path]:
+    """How to start METEOR, and in which folder; raises an error that says what is missing."""
     package = importlib.util.find_spec("pycocoevalcap")
     if package is None or not package.submodule_search_locations:
         raise MissingExtraError("pycocoevalcap (for METEOR)", extra="metrics")
@@ -133,7 +125,8 @@ def find_meteor() -> tuple[str, Path]:
     java = shutil.which("java")
     if java is None:
         raise SeetellError("METEOR needs Java, and there is no `java` on the PATH", remedy=_REMEDY)
-    return java, jar
+    machine = [java, "-Dfile.encoding=UTF-8", "-Duser.language=en", "-Xmx2G"]  # whatever the user's own settings are
+    return [*machine, "-jar", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"], jar.parent
 
 
 def _line(caption: str) -> str:

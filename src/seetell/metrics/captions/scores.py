@@ -1,6 +1,6 @@
 """All caption metrics at once, from captions as people write them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,9 +13,8 @@ from seetell.metrics.captions.cider import cider
 from seetell.metrics.captions.corpus import ORDERS, Corpus
 from seetell.metrics.captions.meteor import Meteor
 from seetell.metrics.captions.rouge import rouge_l
-from seetell.text.tokenizers import ptb
+from seetell.text.tokenizers import Tokenizer, ptb
 
-Tokenizer = Callable[[str], Sequence[str]]
 MeteorChoice = Literal["auto"] | bool | Meteor
 
 
@@ -101,4 +100,6 @@ def _paired(
         return list(candidates.values()), [references[key] for key in candidates]
     if isinstance(candidates, Mapping) or isinstance(references, Mapping):
         raise TypeError("give both captions and references as mappings, or both as lists")
+    if any(isinstance(group, str) for group in references):
+        raise TypeError("every picture needs a list of references, even when it has but one")
     return list(candidates), list(references)
