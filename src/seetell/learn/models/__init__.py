@@ -18,6 +18,9 @@ KINDS = {
     "merge": "merge.Merge",
     "initial": "initial.Initial",
     "convolutional": "convolutional.Convolutional",
+    "label_sequence": "label_sequence.LabelSequence",
+    "classifier": "classifier.Classifier",
+    "grid_classifier": "classifier.GridClassifier",
 }
 
 

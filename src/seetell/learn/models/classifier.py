@@ -1,0 +1,94 @@
+"""Taggers without a sequence: every label has a score of its own.
+
+`Classifier` is the CNN-only baseline of Ren's Table 3, a linear layer over the network's final vector, s = W x + b; the
+loss makes it Softmax, WARP or binary cross-entropy.
+
+`GridClassifier` is ours. It scores every place z_l of the grid for every label k, and lets each label choose its
+places, so that small things are not averaged away:
+
+    s_lk = w_k · z_l + b_k
+    s_k = mean_l s_lk + λ Σ_l a_lk s_lk,      a_lk = softmax_l(T s_lk)
+
+which is class-specific residual attention (Zhu and Wu, 2021). T = 0 is averaging; the greater T, the nearer to the
+maximum. Several heads, each with its own w and T, are added up.
+
+Departures of ours: label weights are not normalised; places may first pass a hidden layer, z = LayerNorm(GELU(V x)).
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class Classifier(nn.Module):
+    """Args:
+    features: width of the picture's vector.
+    labels: how many there are.
+    transform: what is done to raw features first; fitted on the training split.
+    dropout: on the features.
+    """
+
+    def __init__(self, features: int, labels: int, transform: nn.Module, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.transform = transform
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(features, labels)
+        nn.init.xavier_uniform_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(B, features) → logits (B, labels)."""
+        logits: Tensor = self.output(self.dropout(self.transform(features)))
+        return logits
+
+
+class GridClassifier(nn.Module):
+    """Args:
+    features: width of one place of the grid.
+    labels: how many there are.
+    transform: what is done to raw features first; fitted on the training split.
+    hidden: width of the hidden layer; 0: none.
+    temperatures: T of each head.
+    weight: λ.
+    dropout: on what the label weights read.
+    picture_dropout: on the features.
+    """
+
+    def __init__(
+        self,
+        features: int,
+        labels: int,
+        transform: nn.Module,
+        hidden: int = 0,
+        temperatures: Sequence[float] = (1.0,),
+        weight: float = 0.5,
+        dropout: float = 0.3,
+        picture_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.temperatures, self.weight = tuple(temperatures), weight
+        self.transform = transform
+        self.picture_dropout, self.dropout = nn.Dropout(picture_dropout), nn.Dropout(dropout)
+        if hidden:
+            self.hidden: nn.Module = nn.Sequential(nn.Linear(features, hidden), nn.GELU(), nn.LayerNorm(hidden))
+        else:
+            self.hidden = nn.Identity()
+        self.heads = nn.ModuleList(nn.Linear(hidden or features, labels) for _ in self.temperatures)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(B, places, features) → logits (B, labels)."""
+        places = self.dropout(self.hidden(self.picture_dropout(self.transform(features))))
+        logits = []
+        for head, temperature in zip(self.heads, self.temperatures, strict=True):
+            scores = head(places)  # (B, places, labels)
+            attention = (temperature * scores).softmax(1)
+            logits.append(scores.mean(1) + self.weight * (attention * scores).sum(1))
+        return torch.stack(logits).sum(0)
+
+    @torch.no_grad()
+    def attention(self, features: Tensor) -> Tensor:
+        """Where each label looks (B, places, labels): the mean of the heads' a_lk."""
+        places = self.hidden(self.transform(features))
+        looks = [(t * head(places)).softmax(1) for head, t in zip(self.heads, self.temperatures, strict=True)]
+        return torch.stack(looks).mean(0)

@@ -1,0 +1,188 @@
+"""The label-sequence models of Ren: a picture's labels told one after another by an LSTM.
+
+*Image-label joint embedding* (3.1) meets the picture at every label, after the LSTM:
+
+    x_t = tanh(h_t W_h + I W_I)              (1)
+    s_t = x_t E^T                            (2)        p = softmax(s_t), E being the label embeddings
+
+*CNN as initialisation* (3.2) starts the LSTM with the picture, in one of three ways: as its hidden state, as hidden and
+cell state, or as the input of one step before the first. *CNN sequence to sequence* (3.3) starts it with the state of
+another LSTM, or of the same, that has read the levels of the network's features, each mapped to the width of a label
+embedding. Both end in an output layer, p = softmax(W_o d_t).
+
+With *attention* (3.4), equations 3 to 5 (`levels.py`) look at all levels, or at the encoder's outputs, anew for every
+label. In the joint embedding the context c_t stands in for I. In the others it changes the output and, by input
+feeding, the next input:
+
+    d̃_t = tanh([c_t; d_t] W_c + b_c)                     (6)      p = softmax(W_o d̃_t)
+    x̃_t = tanh([d̃_{t−1}; x_t] W_x + b_x)                 (7)      d̃_0 = 0
+
+Weights start by Xavier's rule and biases at zero, those of the forget gate included, as do label embeddings that are
+not given. Dropout on the LSTM is on its inputs and outputs, never from step to step (Zaremba et al.); dropout on the
+picture is on the features that its projections read.
+
+Departures: (7) is printed with d_{t−1}, but called the previous *attentional* output in the text, which is what is
+fed here. The joint embedding computes no attentional output, and so feeds none. Levels have different widths, and the
+document does not say how they become outputs h_i that can be added up: here by a linear map to the LSTM's width. It
+feeds five pooling layers and the final one, yet speaks of five steps; here there are as many as the layout `levels` has
+sections. The width of the attention's hidden layer is not given (here 512).
+"""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax
+
+from seetell.learn.models.captioner import Captioner, State, Teacher
+from seetell.learn.models.levels import AdditiveAttention, Levels
+from seetell.learn.models.lstm import LSTM
+from seetell.learn.recipes import RecipeError
+
+Part = Literal["joint", "init-hidden", "init-both", "init-input", "seq2seq-shared", "seq2seq-separate"]
+
+
+def label_vectors(words: int, dimensions: int, given: Tensor | None) -> nn.Embedding:
+    """Label embeddings. Rows of `given` that are not numbers (special symbols, unknown words) begin at random."""
+    table = nn.Embedding(words, dimensions if given is None else given.shape[1])
+    nn.init.xavier_uniform_(table.weight)
+    if given is not None:
+        with torch.no_grad():
+            table.weight.copy_(torch.where(given.isnan(), table.weight, given))
+    return table
+
+
+def begin(module: nn.Module) -> None:
+    """Xavier weights, zero biases."""
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+class LabelSequence(Captioner):
+    """The models know the picture by the last of its `sections`, and its levels by all of them.
+
+    Args:
+        sections: the widths that a row of features is divided into: one for `pooled`, several for `levels`.
+        words: how many labels and special symbols there are.
+        transform: what is done to raw features first; fitted on the training split.
+        part: "joint"; "init-hidden", "init-both" or "init-input", by what the picture is to the LSTM at first;
+            "seq2seq-shared" or "seq2seq-separate", by whether one LSTM reads the levels and tells the labels.
+        attention: look at the levels, or at the outputs of the LSTM that has read them.
+        units: of the LSTM.
+        label_dimensions: of a label embedding; given ones have their own.
+        attention_dimensions: of the attention's hidden layer.
+        dropout: on the LSTM.
+        picture_dropout: on the features.
+        vectors: label embeddings to start from (words, d), if any; see `label_vectors`.
+    """
+
+    constant = frozenset({"picture", "outputs", "keys"})
+
+    def __init__(
+        self,
+        sections: Sequence[int],
+        words: int,
+        transform: nn.Module,
+        part: Part = "seq2seq-shared",
+        attention: bool = False,
+        units: int = 512,
+        label_dimensions: int = 100,
+        attention_dimensions: int = 512,
+        dropout: float = 0.0,
+        picture_dropout: float = 0.5,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if part not in get_args(Part):
+            known = ", ".join(get_args(Part))
+            raise RecipeError(f"there is no part {part!r}", where="[model] part", remedy=f"Choose one of: {known}")
+        self.part, self.picture_width = part, sections[-1]
+        self.labels = label_vectors(words, label_dimensions, vectors)  # E
+        dimensions = self.labels.embedding_dim
+        self.recurrent = LSTM(dimensions, units)
+        self.reader = LSTM(dimensions, units) if part == "seq2seq-separate" else None
+        reads = part.startswith("seq2seq")
+        self.levels = Levels(sections, dimensions if reads else units, picture_dropout) if reads or attention else None
+        self.attention = AdditiveAttention(units, units, attention_dimensions) if attention else None
+        if part == "joint":
+            self.state_map = nn.Linear(units, dimensions, bias=False)  # W_h
+            self.picture_map = nn.Linear(units if attention else sections[-1], dimensions, bias=False)  # W_I
+        else:
+            self.output = nn.Linear(units, words)  # W_o
+            if attention:
+                self.join = nn.Linear(2 * units, units)  # W_c, b_c
+                self.feed = nn.Linear(units + dimensions, dimensions)  # W_x, b_x
+        if part.startswith("init"):
+            widths = {"init-hidden": units, "init-both": 2 * units, "init-input": dimensions}
+            self.picture_map = nn.Linear(sections[-1], widths[part])
+        self.dropout, self.picture_dropout = nn.Dropout(dropout), nn.Dropout(picture_dropout)
+        self.apply(begin)
+        self.transform = transform  # last: what has been fitted or trained before stays as it is
+
+    def start(self, features: Tensor) -> State:
+        """Look at pictures (B, Σ sections)."""
+        features = self.transform(features)
+        picture = self.picture_dropout(features[:, -self.picture_width :])  # I
+        levels = None if self.levels is None else self.levels(features)
+        h = c = features.new_zeros(features.shape[0], self.recurrent.units)
+        match self.part:
+            case "init-hidden":
+                h = self.picture_map(picture)
+            case "init-both":
+                h, c = self.picture_map(picture).chunk(2, dim=1)
+            case "init-input":  # one step more
+                h, c = self._step(self.recurrent, self.picture_map(picture), h, c)
+            case "seq2seq-shared" | "seq2seq-separate":
+                assert levels is not None
+                reader, read = self.reader or self.recurrent, []
+                for level in levels.unbind(1):
+                    h, c = self._step(reader, level, h, c)
+                    read.append(h)
+                levels = self.dropout(torch.stack(read, dim=1))
+        state = {"h": h, "c": c}
+        if self.attention is not None:
+            assert levels is not None
+            state |= {"outputs": levels, "keys": self.attention.keys(levels)}
+            return state if self.part == "joint" else {**state, "fed": torch.zeros_like(h)}
+        return {**state, "picture": self.picture_map(picture)} if self.part == "joint" else state
+
+    def read(self, tokens: Tensor, state: State) -> Teacher:
+        outputs, looks = [], []
+        for label in self.labels(tokens).unbind(1):
+            output, state, attention = self._advance(label, state)
+            outputs.append(output)
+            if attention is not None:
+                looks.append(attention)
+        return Teacher(self._scores(torch.stack(outputs, dim=1)), torch.stack(looks, dim=1) if looks else None)
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
+        output, state, attention = self._advance(self.labels(tokens), state)
+        return log_softmax(self._scores(output), dim=1), state, attention
+
+    def _advance(self, read: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
+        """One step from a label's embedding: what the scores are made of, the new state, the attention paid."""
+        if "fed" in state:
+            read = torch.tanh(self.feed(torch.cat([state["fed"], read], dim=1)))  # x̃_t
+        h, c = self._step(self.recurrent, read, state["h"], state["c"])
+        d, state = self.dropout(h), {**state, "h": h, "c": c}
+        context = attention = None
+        if self.attention is not None:
+            context, attention = self.attention(state["keys"], state["outputs"], d)
+        if self.part == "joint":
+            picture = state["picture"] if context is None else self.picture_map(context)
+            return torch.tanh(self.state_map(d) + picture), state, attention  # x_t
+        if context is None:
+            return d, state, None
+        attentional = torch.tanh(self.join(torch.cat([context, d], dim=1)))  # d̃_t
+        return attentional, {**state, "fed": attentional}, attention
+
+    def _step(self, recurrent: LSTM, read: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        return recurrent.step(recurrent.input(self.dropout(read)), h, c)
+
+    def _scores(self, outputs: Tensor) -> Tensor:
+        """Of labels and special symbols, for one step or for all."""
+        scores: Tensor = outputs @ self.labels.weight.T if self.part == "joint" else self.output(outputs)
+        return scores
