@@ -5,7 +5,9 @@ import sys
 import typer
 
 from seetell.cli.check import check
+from seetell.cli.evaluate import evaluate
 from seetell.cli.learn_features import features
+from seetell.cli.learn_train import train
 from seetell.errors import SeetellError
 
 app = typer.Typer(
@@ -19,7 +21,9 @@ learn = typer.Typer(help="Train, compare and export models (needs the extra `lea
 app.add_typer(learn, name="learn")
 
 app.command()(check)
+app.command()(evaluate)
 learn.command()(features)
+learn.command()(train)
 
 
 @app.callback(invoke_without_command=True)

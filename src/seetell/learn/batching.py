@@ -84,9 +84,7 @@ def length_buckets(lengths: np.ndarray, size: int, random: np.random.Generator) 
     return [batches[i] for i in random.permutation(len(batches)) if len(batches[i])]
 
 
-def prefetch(
-    items: Iterable[Item], make: Callable[[Item], Batch], depth: int = 3
-) -> Iterator[tuple[Item, Batch]]:
+def prefetch(items: Iterable[Item], make: Callable[[Item], Batch], depth: int = 3) -> Iterator[tuple[Item, Batch]]:
     """Make batches in a thread, `depth` ahead of whoever uses them; an error there is raised here."""
     ready: queue.Queue[tuple[Item, Batch] | BaseException | None] = queue.Queue(depth)
     closed = threading.Event()

@@ -42,10 +42,10 @@ class AttentionPooling(nn.Module):
 
 class AttentiveMatch(nn.Module):
     """Args:
-        features: width of one annotation vector of the grid.
-        words: size of the vocabulary; `trained` of them are of the training captions.
-        hidden: width in which the grid is pooled.
-        looks: how many places each side looks at.
+    features: width of one annotation vector of the grid.
+    words: size of the vocabulary; `trained` of them are of the training captions.
+    hidden: width in which the grid is pooled.
+    looks: how many places each side looks at.
     """
 
     similarity: Literal["cosine"] = "cosine"
@@ -68,7 +68,9 @@ class AttentiveMatch(nn.Module):
         super().__init__()
         self.dimensions = dimensions
         self.transform = transform
-        self.map = nn.Sequential(nn.Dropout(picture_dropout), nn.Linear(features, hidden), nn.GELU(), nn.LayerNorm(hidden))
+        self.map = nn.Sequential(
+            nn.Dropout(picture_dropout), nn.Linear(features, hidden), nn.GELU(), nn.LayerNorm(hidden)
+        )
         self.picture_pooling = AttentionPooling(hidden, dimensions, looks)
         self.words = WordVectors(words, word_dimensions, vectors, mode="corrected", trained=trained)
         self.recurrent = nn.GRU(self.words.dimensions, units, batch_first=True, bidirectional=True)

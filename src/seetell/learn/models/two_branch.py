@@ -30,11 +30,11 @@ def branch(widths: Sequence[int], dropout: float) -> nn.Sequential:
 
 class TwoBranch(nn.Module):
     """Args:
-        features: width of the picture features.
-        words: size of the vocabulary.
-        layers: widths of each branch's layers; the last is that of the shared space.
-        dropout: share of units dropped after each ReLU.
-        vectors: the word vectors, which stay as they are; learned ones where none are given.
+    features: width of the picture features.
+    words: size of the vocabulary.
+    layers: widths of each branch's layers; the last is that of the shared space.
+    dropout: share of units dropped after each ReLU.
+    vectors: the word vectors, which stay as they are; learned ones where none are given.
     """
 
     def __init__(

@@ -21,15 +21,15 @@ from seetell.learn.models.text import WordVectors, run_packed
 
 class VisualSemantic(nn.Module):
     """Args:
-        features: width of the picture features.
-        words: size of the vocabulary.
-        dimensions: of the shared space, which is also the number of GRU units.
-        word_dimensions: of a word vector.
-        absolute: take absolute values of both embeddings.
-        transform: what is done to raw features first; fitted on the training split.
-        similarity: the score the embeddings are compared by.
-        picture_dropout, text_dropout: none in the document; on a small dataset they keep a wide input from being learned
-            by heart.
+    features: width of the picture features.
+    words: size of the vocabulary.
+    dimensions: of the shared space, which is also the number of GRU units.
+    word_dimensions: of a word vector.
+    absolute: take absolute values of both embeddings.
+    transform: what is done to raw features first; fitted on the training split.
+    similarity: the score the embeddings are compared by.
+    picture_dropout, text_dropout: none in the document; on a small dataset they keep a wide input from being learned
+        by heart.
     """
 
     def __init__(

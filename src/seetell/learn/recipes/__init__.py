@@ -37,6 +37,7 @@ class EncoderSettings:
     name: str = "tf_efficientnet_lite2"
     layout: str = "pooled"
     crops: int = 1
+    transform: str = ""  # of the raw features: none, unit, standardise, full_network; "": what the layout usually takes
     train: bool = False  # fine-tune the network together with the model, from pictures instead of stored features
     learning_rate: float = 1e-5  # of the network, where it is trained
     augment: bool = False  # random crops and flips, where pictures are read
@@ -50,6 +51,7 @@ class TextSettings:
     minimum_count: int = 1
     maximum_size: int = 0  # 0: no limit
     vectors: str = ""  # "": learned from scratch; "default": the vectors that pip installs; else a file
+    extra_words: int = 0  # so many words that only the vectors know are added to the vocabulary
     maximum_words: int = 0  # training captions are cut to this many words; 0: never
 
 
@@ -115,9 +117,7 @@ def available() -> list[str]:
     )
 
 
-def load(
-    name: str | Path, *, dataset: str = "", budget: str = "two-cores", settings: Iterable[str] = ()
-) -> Recipe:
+def load(name: str | Path, *, dataset: str = "", budget: str = "two-cores", settings: Iterable[str] = ()) -> Recipe:
     """Read a recipe by name or by path.
 
     Args:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from seetell.learn.encoders import FeatureStore
@@ -30,7 +29,7 @@ class StoredFeatures:
         return len(self.rows)
 
     def batch(self, indices: np.ndarray, random: np.random.Generator | None = None) -> Tensor:
-        return torch.from_numpy(self.store.gather(self.rows[indices]).astype(np.float32))
+        return self.store.tensor(self.rows[indices])
 
 
 def in_batches(count: int, size: int) -> Sequence[np.ndarray]:

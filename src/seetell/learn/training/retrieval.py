@@ -1,6 +1,6 @@
 """The retrieval task: captions and pictures into one space, by a ranking loss; validated by the sum of recalls."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -10,13 +10,19 @@ from torch import Tensor, nn
 
 from seetell.data import Record
 from seetell.learn.batching import Sequences, all_captions, one_caption
-from seetell.learn.losses import CollapseDetector, ranking_loss, similarity_by_name
+from seetell.learn.losses import CollapseDetector, ranking_loss, similarity_by_name, started_above
 from seetell.learn.recipes import Phase, Recipe, RecipeError
 from seetell.learn.training.inputs import PictureInputs, in_batches
+from seetell.learn.training.materials import Materials, captioned
+from seetell.learn.training.run import Run, Setup, build_model
 from seetell.learn.training.task import Task, Validation
+from seetell.learn.training.words import training_vocabulary, with_vectors
 from seetell.metrics import RetrievalScores, retrieval_scores
 from seetell.similarity import by_name
 from seetell.text import Tokenizer, Vocabulary
+from seetell.text.tokenizers import by_name as tokenizer_by_name
+
+NOTHING = ""  # stands for an empty caption: no vocabulary has it, so it is read as an unknown word
 
 
 class RetrievalModel(Protocol):
@@ -39,18 +45,21 @@ class CaptionedPictures:
 
     @classmethod
     def of(
-        cls, records: Sequence[Record], pictures: PictureInputs, tokenizer: Tokenizer, vocabulary: Vocabulary, cut: int = 0
+        cls,
+        records: Sequence[Record],
+        pictures: PictureInputs,
+        tokenizer: Tokenizer,
+        vocabulary: Vocabulary,
+        cut: int = 0,
     ) -> "CaptionedPictures":
         words = [tokenizer(caption) for record in records for caption in record.captions]
-        captions = Sequences(vocabulary.encode((w[:cut] if cut else w) or ["<unk>"]) for w in words)
+        captions = Sequences(vocabulary.encode((w[:cut] if cut else w) or [NOTHING]) for w in words)
         owners = np.repeat(np.arange(len(records)), [len(record.captions) for record in records])
         return cls(pictures, captions, owners)
 
 
 class RetrievalTask(Task):
-    """Args:
-        validation_folds: see `retrieval_scores`.
-    """
+    """A retrieval model with the loss of the phase it is in."""
 
     def __init__(
         self, model: nn.Module, recipe: Recipe, train: CaptionedPictures, validation: CaptionedPictures
@@ -68,7 +77,13 @@ class RetrievalTask(Task):
 
     def begin(self, phase: Phase) -> None:
         self.loss = ranking_loss(phase.loss)
-        self.detector = CollapseDetector.for_loss(phase.loss, batch=phase.batch)
+        data = self.validation_data
+        self.detector = CollapseDetector(
+            phase.loss,
+            phase.batch,
+            threshold=started_above(len(data.pictures), len(data.captions)),
+            absolute=bool(self.recipe.model.get("absolute", False)),
+        )
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
         ways = {"one": one_caption, "all": all_captions}
@@ -90,20 +105,19 @@ class RetrievalTask(Task):
         return self.loss(scores, positives), {}
 
     def validate(self) -> Validation:
-        scores = self.score(self.validation_data)
+        scores = score(self.retriever, self.validation_data)
         return Validation(scores.sum_of_recalls, scores.as_dict())
-
-    def score(self, data: CaptionedPictures, folds: int = 1) -> RetrievalScores:
-        """Retrieve each side of a split with the other."""
-        pictures, texts = embed_pictures(self.retriever, data.pictures), embed_texts(self.retriever, data.captions)
-        return retrieval_scores(
-            pictures, texts, data.owners, similarity=by_name(self.retriever.similarity), folds=folds
-        )
 
     def advice(self, history: Sequence[Mapping[str, Any]]) -> str:
         assert self.detector is not None
         phase = history[-1]["phase"]
         return self.detector.advice([record for record in history if record["phase"] == phase])
+
+
+def score(model: RetrievalModel, data: CaptionedPictures, folds: int = 1) -> RetrievalScores:
+    """Retrieve each side of a split with the other."""
+    pictures, texts = embed_pictures(model, data.pictures), embed_texts(model, data.captions)
+    return retrieval_scores(pictures, texts, data.owners, similarity=by_name(model.similarity), folds=folds)
 
 
 def _device(model: RetrievalModel) -> torch.device:
@@ -130,11 +144,34 @@ def embed_texts(model: RetrievalModel, captions: Sequences, batch: int = 256) ->
     return embeddings
 
 
-def training_vocabulary(records: Iterable[Record], recipe: Recipe, tokenizer: Tokenizer) -> Vocabulary:
-    """The vocabulary of the training split."""
-    text = recipe.text
-    return Vocabulary.build(
-        (tokenizer(caption) for record in records for caption in record.captions),
-        minimum_count=text.minimum_count,
-        maximum_size=text.maximum_size or None,
-    )
+CURVES = ("image_to_text.r1", "image_to_text.r10", "text_to_image.r1", "text_to_image.r10", "sum_of_recalls")
+
+
+def setup(materials: Materials) -> Setup:
+    """Vocabulary, word vectors, transform and model, all from the training split."""
+    recipe, text = materials.recipe, materials.recipe.text
+    tokenizer = tokenizer_by_name(text.tokenizer)
+    train_records, train_pictures = materials.split("train", captioned)
+    validation_records, validation_pictures = materials.split("val", captioned)
+    vocabulary = training_vocabulary(train_records, text, tokenizer)
+    given: dict[str, Any] = {"trained": len(vocabulary)}
+    vectors = None
+    if text.vectors:
+        vocabulary, vectors = with_vectors(vocabulary, text)
+        given["vector_dimensions"] = vectors.shape[1]
+    given["words"] = len(vocabulary)
+    transform = materials.transform(train_pictures)
+    model = build_model(recipe, materials.features.layout, given, transform=transform, vectors=vectors)
+    train = CaptionedPictures.of(train_records, train_pictures, tokenizer, vocabulary, text.maximum_words)
+    validation = CaptionedPictures.of(validation_records, validation_pictures, tokenizer, vocabulary)
+    return Setup(RetrievalTask(model, recipe, train, validation), vocabulary, given)
+
+
+def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Retrieve in both directions within a split; `folds` cuts it into so many parts and averages over them."""
+    assert run.vocabulary is not None
+    records, pictures = materials.split(split, captioned)
+    tokenizer = tokenizer_by_name(run.recipe.text.tokenizer)
+    data = CaptionedPictures.of(records, pictures, tokenizer, run.vocabulary)
+    scores = score(cast(RetrievalModel, run.model()), data, folds=int(options.get("folds", 1)))
+    return {"metrics": scores.as_dict(), "protocol": scores.protocol, "pictures": len(records)}

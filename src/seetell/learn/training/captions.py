@@ -1,0 +1,210 @@
+"""The captioning task: pictures and captions into a captioner, by likelihood, the hard-attention rule or a reward.
+
+Batches are of captions of one length (Xu, section 4.3), of one caption a picture, or of all captions of some pictures
+(Vaishali). Epochs are judged by captions: pictures of the validation split are told, and the best BLEU-4 (Xu) or CIDEr
+chooses the model.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seetell.data import Record
+from seetell.learn.batching import Sequences, chunks, length_buckets, one_caption
+from seetell.learn.losses.settings import made
+from seetell.learn.models.captioner import Captioner
+from seetell.learn.recipes import Phase, Recipe, RecipeError
+from seetell.learn.training.caption_objectives import Batch, HardAttention, Likelihood, Objective, accuracy, split
+from seetell.learn.training.inputs import PictureInputs, in_batches
+from seetell.learn.training.materials import Materials, captioned
+from seetell.learn.training.run import Run, Setup, build_model
+from seetell.learn.training.self_critical import SelfCriticalObjective
+from seetell.learn.training.task import Task, Validation
+from seetell.learn.training.telling import DecodingSettings, sentences, tell
+from seetell.learn.training.words import training_vocabulary, with_vectors
+from seetell.metrics.captions.diversity import degenerate, diversity
+from seetell.metrics.captions.scores import score_captions
+from seetell.text import Tokenizer, Vocabulary, ptb
+from seetell.text import by_name as tokenizer_by_name
+
+OBJECTIVES: dict[str, type[Objective]] = {"cross_entropy": Likelihood, "hard_attention": HardAttention}
+WAYS = ("all", "one", "pictures")
+
+
+@dataclass(frozen=True)
+class ToldPictures:
+    """One split: picture inputs, captions as numbers of words from `<start>` to `<end>`, whose caption each is, and the
+    captions as they were written, which is what a told caption is compared with."""
+
+    pictures: PictureInputs
+    captions: Sequences
+    owners: np.ndarray
+    references: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(
+        cls,
+        records: Sequence[Record],
+        pictures: PictureInputs,
+        tokenizer: Tokenizer,
+        vocabulary: Vocabulary,
+        cut: int = 0,
+    ) -> "ToldPictures":
+        words = (tokenizer(caption) for record in records for caption in record.captions)
+        captions = Sequences(vocabulary.encode(w[:cut] if cut else w, start=True, end=True) for w in words)
+        owners = np.repeat(np.arange(len(records)), [len(record.captions) for record in records])
+        return cls(pictures, captions, owners, [record.captions for record in records])
+
+
+class CaptionTask(Task):
+    """A captioner, its objective, and its batches."""
+
+    def __init__(
+        self, model: Captioner, recipe: Recipe, train: ToldPictures, validation: ToldPictures, vocabulary: Vocabulary
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.recipe, self.train_data, self.validation_data, self.vocabulary = recipe, train, validation, vocabulary
+        self.decoding = DecodingSettings.of(recipe.decoding)
+        self.objective: Objective = Likelihood()
+        self.told: list[list[str]] = []  # of the last validation
+        if recipe.training.captions not in WAYS:
+            raise RecipeError(
+                f"training.captions is {recipe.training.captions!r}", remedy=f"Choose one of: {', '.join(WAYS)}"
+            )
+
+    @property
+    def captioner(self) -> Captioner:
+        return cast(Captioner, self.model)
+
+    def begin(self, phase: Phase) -> None:
+        settings = dict(phase.loss)
+        if settings.get("kind") == "self_critical":
+            del settings["kind"]
+            captions, owners = self.train_data.captions, self.train_data.owners
+            references: list[list[list[int]]] = [[] for _ in self.train_data.references]
+            for place, owner in enumerate(owners.tolist()):
+                references[owner].append(captions[place][1:].tolist())
+            rules = self.decoding.rules(self.vocabulary)
+            self.objective = SelfCriticalObjective(references, rules, **settings)
+        else:
+            self.objective = made(OBJECTIVES, settings, "caption loss")
+
+    def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
+        """What each batch holds, as numbers of captions."""
+        data, how = self.train_data, self.recipe.training.captions
+        if self.objective.by_picture or how == "one":
+            return one_caption(data.owners, phase.batch, random)
+        if how == "pictures":
+            first = np.searchsorted(data.owners, np.arange(len(data.references) + 1))
+            groups = chunks(random.permutation(np.flatnonzero(np.diff(first))), phase.batch)
+            return [np.concatenate([np.arange(first[p], first[p + 1]) for p in group]) for group in groups]
+        return length_buckets(data.captions.lengths, phase.batch, random)
+
+    def collate(self, item: np.ndarray, random: np.random.Generator) -> tuple[Tensor, ...]:
+        data = self.train_data
+        pictures, rows = np.unique(data.owners[item], return_inverse=True)
+        tokens, _ = data.captions.pad(item)
+        seed = torch.tensor(int(random.integers(2**62)))
+        return tokens, data.pictures.batch(pictures, random), torch.from_numpy(rows), torch.from_numpy(pictures), seed
+
+    def forward(self, batch: Sequence[Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        loss, logs = self.objective(self.captioner, Batch.of(batch))
+        return loss, logs
+
+    def validate(self) -> Validation:
+        """Tell the validation pictures, or a fixed number of them, and score the captions."""
+        data, wanted = self.validation_data, self.decoding.validation_pictures
+        total = len(data.references)
+        places = np.unique(np.linspace(0, total - 1, min(wanted or total, total)).round().astype(np.int64))
+        told = tell(self.captioner, data.pictures, self.vocabulary, self.decoding, places=places, when="validation")
+        self.told = sentences(told, self.vocabulary)
+        scored = score_captions([" ".join(s) for s in self.told], [data.references[p] for p in places], meteor=False)
+        metrics = {**scored.metrics, **diversity(self.told)}
+        metrics["next_word_accuracy"] = under_teacher(self.captioner, data, places)
+        if self.decoding.select not in metrics:
+            raise RecipeError(
+                f"no metric is called {self.decoding.select!r}", where="decoding.select", remedy="bleu4 or cider"
+            )
+        return Validation(metrics[self.decoding.select], metrics)
+
+    def advice(self, history: Sequence[Mapping[str, Any]]) -> str:
+        return degenerate(self.told) or ""
+
+
+@torch.inference_mode()
+def under_teacher(model: Captioner, data: ToldPictures, places: np.ndarray) -> float:
+    """Next-word accuracy in per cent on captions of some pictures, the first of each."""
+    device = next(model.parameters()).device
+    first = np.searchsorted(data.owners, places)
+    chosen = first[np.argsort(data.captions.lengths[first], kind="stable")]  # by length: little padding
+    right = total = 0
+    for some in in_batches(len(chosen), 64):
+        tokens, _ = data.captions.pad(chosen[some])
+        read, words, mask = split(tokens.to(device))
+        features = data.pictures.batch(data.owners[chosen[some]]).to(device)
+        hits, number = accuracy(model(features, read), words, mask)
+        right, total = right + hits, total + number
+    return 100 * right / max(1, total)
+
+
+CURVES = ("bleu4", "cider", "next_word_accuracy")
+
+
+def setup(materials: Materials) -> Setup:
+    """Vocabulary, word vectors, transform and model, all from the training split.
+
+    A run that starts from another keeps that one's vocabulary.
+    """
+    recipe, text = materials.recipe, materials.recipe.text
+    if recipe.phases[0].loss.get("kind") == "self_critical" and not recipe.training.start_from:
+        raise RecipeError(
+            "self-critical training starts from a trained captioner",
+            where=recipe.name,
+            remedy="Name its run: --set training.start_from=RUN",
+        )
+    tokenizer = tokenizer_by_name(text.tokenizer)
+    train_records, train_pictures = materials.split("train", captioned)
+    validation_records, validation_pictures = materials.split("val", captioned)
+    if recipe.training.start_from:
+        vocabulary = Vocabulary.load(Path(recipe.training.start_from) / "vocabulary.txt")
+    else:
+        vocabulary = training_vocabulary(train_records, text, tokenizer)
+    given: dict[str, Any] = {"words": len(vocabulary)}
+    vectors = None
+    if text.vectors:
+        _, vectors = with_vectors(vocabulary, replace(text, extra_words=0))
+        given["vector_dimensions"] = vectors.shape[1]
+    transform = materials.transform(train_pictures)
+    model = build_model(recipe, materials.features.layout, given, transform=transform, vectors=vectors)
+    train = ToldPictures.of(train_records, train_pictures, tokenizer, vocabulary, text.maximum_words)
+    validation = ToldPictures.of(validation_records, validation_pictures, tokenizer, vocabulary)
+    return Setup(CaptionTask(cast(Captioner, model), recipe, train, validation, vocabulary), vocabulary, given)
+
+
+def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Tell every picture of a split and score the captions; `beam` and the other `[decoding]` settings may be given."""
+    assert run.vocabulary is not None
+    records, pictures = materials.split(split, captioned)
+    tokenizer = tokenizer_by_name(run.recipe.text.tokenizer)
+    data = ToldPictures.of(records, pictures, tokenizer, run.vocabulary)
+    chosen = {key: value for key, value in options.items() if key in DecodingSettings.__dataclass_fields__}
+    settings = DecodingSettings.of({**run.recipe.decoding, **chosen})
+    model = cast(Captioner, run.model())
+    told = sentences(tell(model, pictures, run.vocabulary, settings), run.vocabulary)
+    scored = score_captions([" ".join(words) for words in told], data.references)
+    training = [ptb(caption) for record in materials.dataset.split("train") for caption in record.captions]
+    metrics = {
+        **scored.metrics,
+        "next_word_accuracy": under_teacher(model, data, np.arange(len(records))),
+        **diversity([ptb(" ".join(words)) for words in told], training or None),
+    }
+    protocol = f"{settings}; PTB tokenizer; BLEU with and without brevity penalty"
+    notes = [*scored.notes, *filter(None, [degenerate(told)])]
+    found = {"metrics": metrics, "protocol": protocol, "pictures": len(records)}
+    return {**found, "notes": notes} if notes else found

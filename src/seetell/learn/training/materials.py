@@ -1,0 +1,105 @@
+"""What a run is made from: the records of each split with their features, and a transform fitted on the training split."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from seetell.data import Dataset, Record
+from seetell.errors import DatasetError
+from seetell.images import Preparation
+from seetell.learn.encoders import FeatureStore, FullNetworkTransform, LayoutSpec, Standardise
+from seetell.learn.recipes import EncoderSettings, Recipe, RecipeError
+from seetell.learn.training.inputs import PictureInputs, StoredFeatures, in_batches
+
+TRANSFORMS = ("none", "unit", "standardise", "full_network")
+FITTED_ON = 2_000  # grids are large: statistics of their places come from this many pictures
+
+
+class Unit(nn.Module):
+    """Brings feature vectors to unit length, as Vilalta et al. do with FC7."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        return normalize(features, dim=-1)
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of a dataset's pictures in the store, and what they are features of."""
+
+    store: FeatureStore
+    rows: dict[str, int]  # of each record, by key; records whose picture cannot be read are not there
+
+    @property
+    def layout(self) -> LayoutSpec:
+        return self.store.spec.layout
+
+    @property
+    def preparation(self) -> Preparation:
+        return self.store.spec.preparation
+
+
+@dataclass(frozen=True)
+class Materials:
+    """A recipe, a dataset and the features of its pictures."""
+
+    recipe: Recipe
+    dataset: Dataset
+    features: Features
+
+    def split(self, name: str, wanted: Callable[[Record], object]) -> tuple[list[Record], PictureInputs]:
+        """The records of a split that have what is `wanted` (captions, labels) and a readable picture."""
+        records = [r for r in self.dataset.split(name) if wanted(r) and r.key in self.features.rows]
+        if not records:
+            raise DatasetError(
+                f"there is nothing to use in the split {name!r}",
+                where=self.dataset.name,
+                remedy="Look at it with: seetell check",
+            )
+        rows = np.array([self.features.rows[record.key] for record in records])
+        return records, StoredFeatures(self.features.store, rows)
+
+    def transform(self, pictures: PictureInputs) -> nn.Module:
+        """What is done to raw features before the model reads them, fitted on the training pictures."""
+        name, width = transform_name(self.recipe.encoder), self.features.layout.shape[-1]
+        if name in ("none", "unit"):
+            return empty_transform(name, width)
+        few = np.linspace(0, len(pictures) - 1, FITTED_ON).astype(int) if len(self.features.layout.shape) > 1 else None
+        chosen = np.arange(len(pictures)) if few is None else np.unique(few)
+        batches = (pictures.batch(chosen[some]).numpy().reshape(-1, width) for some in in_batches(len(chosen), 256))
+        kind = FullNetworkTransform if name == "full_network" else Standardise
+        return kind.fit(batches)
+
+
+def transform_name(encoder: EncoderSettings) -> str:
+    """The transform of a recipe, or the one its layout usually takes."""
+    name = encoder.transform or {"pooled": "unit", "full_network": "full_network"}.get(encoder.layout, "none")
+    if name not in TRANSFORMS:
+        raise RecipeError(
+            f"there is no transform {name!r}",
+            where="[encoder] transform",
+            remedy=f"Choose one of: {', '.join(TRANSFORMS)}",
+        )
+    return name
+
+
+def empty_transform(name: str, width: int) -> nn.Module:
+    """A transform that waits for its statistics from a checkpoint."""
+    match name:
+        case "unit":
+            return Unit()
+        case "standardise":
+            return Standardise(width)
+        case "full_network":
+            return FullNetworkTransform(width)
+    return nn.Identity()
+
+
+def captioned(record: Record) -> bool:
+    return bool(record.captions)
+
+
+def labelled(record: Record) -> bool:
+    return bool(record.labels)

@@ -1,0 +1,35 @@
+"""The words of a run: the training split's vocabulary, and the vectors it starts from."""
+
+from collections.abc import Iterable
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from seetell.data import Record
+from seetell.learn.recipes import TextSettings
+from seetell.text import Tokenizer, Vocabulary, WordVectors, default_vectors, matrix
+
+
+def training_vocabulary(records: Iterable[Record], text: TextSettings, tokenizer: Tokenizer) -> Vocabulary:
+    """The vocabulary of the training split's captions."""
+    return Vocabulary.build(
+        (tokenizer(caption) for record in records for caption in record.captions),
+        minimum_count=text.minimum_count,
+        maximum_size=text.maximum_size or None,
+    )
+
+
+def with_vectors(vocabulary: Vocabulary, text: TextSettings) -> tuple[Vocabulary, Tensor]:
+    """A recipe's word vectors for a vocabulary.
+
+    With `text.extra_words` the vocabulary grows, at its end, by so many of the first words that only the vectors know:
+    a model that leaves given vectors in place can then read words that no training caption had.
+    """
+    wanted = None if text.extra_words else vocabulary.words
+    vectors = default_vectors(wanted) if text.vectors == "default" else WordVectors.read(text.vectors, wanted)
+    if text.extra_words:
+        new = (word for word in vectors.words if word not in vocabulary and word.islower())
+        vocabulary = Vocabulary([*vocabulary.words, *islice(new, text.extra_words)], vocabulary.specials)
+    rows, _ = matrix(vocabulary, vectors, seed=0)
+    return vocabulary, torch.from_numpy(rows)

@@ -1,0 +1,169 @@
+"""The retrieval models: shapes, unit length, padding that changes nothing, over-fitting a handful, save and load."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from seetell.learn.losses import Contrastive, MaxOfHinges
+from seetell.learn.models import build
+from seetell.learn.recipes import RecipeError
+
+WORDS, FEATURES = 30, 12
+
+
+def vectors(width: int = 7) -> Tensor:
+    table = torch.randn(WORDS, width, generator=torch.Generator().manual_seed(5))
+    table[0] = 0
+    return table
+
+
+MODELS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
+    "visual_semantic": (
+        lambda: build(
+            {"kind": "visual_semantic", "dimensions": 16, "word_dimensions": 8},
+            features=FEATURES,
+            words=WORDS,
+            transform=nn.Identity(),
+        ),
+        (FEATURES,),
+    ),
+    "visual_semantic, absolute": (
+        lambda: build(
+            {
+                "kind": "visual_semantic",
+                "dimensions": 16,
+                "word_dimensions": 8,
+                "absolute": True,
+                "similarity": "order",
+            },
+            features=FEATURES,
+            words=WORDS,
+            transform=nn.Identity(),
+        ),
+        (FEATURES,),
+    ),
+    "two_branch": (
+        lambda: build(
+            {"kind": "two_branch", "layers": [24, 20, 16], "dropout": 0.1},
+            features=FEATURES,
+            words=WORDS,
+            transform=nn.Identity(),
+            vectors=vectors(),
+        ),
+        (FEATURES,),
+    ),
+    "attentive_match": (
+        lambda: build(
+            {"kind": "attentive_match", "dimensions": 16, "hidden": 20, "units": 8, "word_dimensions": 9, "looks": 2},
+            features=FEATURES,
+            words=WORDS,
+            transform=nn.Identity(),
+            vectors=vectors(),
+            trained=20,
+        ),
+        (5, FEATURES),
+    ),
+}
+
+
+def handful(shape: tuple[int, ...], count: int = 12) -> tuple[Tensor, Tensor, Tensor]:
+    random = torch.Generator().manual_seed(1)
+    lengths = torch.randint(1, 7, (count,), generator=random)
+    tokens = torch.randint(4, 20, (count, 6), generator=random)
+    tokens[torch.arange(6) >= lengths[:, None]] = 0
+    return torch.randn(count, *shape, generator=random), tokens, lengths
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_both_sides_are_unit_vectors_of_one_space(name: str) -> None:
+    make, shape = MODELS[name]
+    model = make().eval()
+    features, tokens, lengths = handful(shape)
+    for side in (model.pictures(features), model.texts(tokens, lengths)):
+        assert side.shape == (12, model.dimensions) == (12, 16)
+        assert torch.allclose(side.norm(dim=1), torch.ones(12), atol=1e-5)
+        assert not name.endswith("absolute") or (side >= 0).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_padding_and_neighbours_change_nothing(name: str) -> None:
+    make, shape = MODELS[name]
+    model = make().eval()
+    _, tokens, lengths = handful(shape)
+    together = model.texts(tokens, lengths)
+    longer = model.texts(torch.cat([tokens, torch.zeros(12, 4, dtype=torch.long)], 1), lengths)
+    alone = torch.cat([model.texts(tokens[i : i + 1, : lengths[i]], lengths[i : i + 1]) for i in range(12)])
+    assert torch.allclose(together, longer, atol=1e-6)
+    assert torch.allclose(together, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_handful_is_learned_by_heart(name: str) -> None:
+    torch.manual_seed(0)
+    make, shape = MODELS[name]
+    model = make()
+    features, tokens, lengths = handful(shape)
+    loss: nn.Module = MaxOfHinges(0.2) if "order" not in name else Contrastive()
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(150):
+        scores = model.pictures(features) @ model.texts(tokens, lengths).T
+        optimiser.zero_grad()
+        loss(scores, torch.eye(12, dtype=torch.bool)).backward()
+        optimiser.step()
+    model.eval()
+    scores = model.pictures(features) @ model.texts(tokens, lengths).T
+    assert (scores.argmax(0) == torch.arange(12)).float().mean() >= 0.9
+    assert (scores.argmax(1) == torch.arange(12)).float().mean() >= 0.9
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_saved_and_loaded_it_gives_the_same(name: str, tmp_path: Path) -> None:
+    make, shape = MODELS[name]
+    model, other = make().eval(), make().eval()
+    features, tokens, lengths = handful(shape)
+    save_file(model.state_dict(), tmp_path / "model.safetensors")
+    other.load_state_dict(load_file(tmp_path / "model.safetensors"))
+    assert torch.equal(model.pictures(features), other.pictures(features))
+    assert torch.equal(model.texts(tokens, lengths), other.texts(tokens, lengths))
+
+
+def test_given_word_vectors_of_two_branch_stay_as_they_are() -> None:
+    model = MODELS["two_branch"][0]()
+    assert not model.words.table.weight.requires_grad
+    assert torch.equal(model.words.table.weight, vectors())
+
+
+def test_words_that_no_caption_had_lie_where_their_vector_puts_them() -> None:
+    """Word 25 is not among the 20 trained; with the vector of word 7 it is read as word 7 was before training."""
+    given = vectors()
+    given[25] = given[7]
+    model = build(
+        {"kind": "attentive_match", "dimensions": 16, "hidden": 20, "units": 8, "word_dimensions": 9},
+        features=FEATURES,
+        words=WORDS,
+        transform=nn.Identity(),
+        vectors=given,
+        trained=20,
+    ).eval()
+    one, other = (model.texts(torch.tensor([[5, word]]), torch.tensor([2])) for word in (7, 25))  # type: ignore[operator]
+    assert torch.allclose(one, other)
+
+
+def test_two_branch_is_a_bag_of_words_and_the_others_are_not() -> None:
+    tokens, lengths = torch.tensor([[5, 9, 12]]), torch.tensor([3])
+    for name, (make, _) in MODELS.items():
+        model = make().eval()
+        same = torch.allclose(model.texts(tokens, lengths), model.texts(tokens.flip(1), lengths), atol=1e-5)
+        assert same == (name == "two_branch"), name
+
+
+def test_a_mistaken_setting_is_named() -> None:
+    with pytest.raises(RecipeError, match="Did you mean 'dimensions'"):
+        build({"kind": "visual_semantic", "dimension": 3}, features=4, words=5, transform=nn.Identity())
+    with pytest.raises(RecipeError, match="there is no model 'visual'"):
+        build({"kind": "visual"})

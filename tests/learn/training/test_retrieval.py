@@ -1,0 +1,165 @@
+"""A retrieval run from end to end, on a few scenes and an untrained network: small, but every part is real."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from seetell.errors import SeetellError
+from seetell.learn.batching import Sequences
+from seetell.learn.recipes import Recipe, load
+from seetell.learn.training import checkpoints
+from seetell.learn.training.loop import State
+from seetell.learn.training.retrieval import CaptionedPictures, RetrievalTask, embed_texts
+from seetell.learn.training.run import Run, family, train
+from seetell.progress import SILENT
+from seetell.text import Vocabulary
+
+SMALL = [
+    "encoder.name=test_efficientnet@random",
+    "model.dimensions=24",
+    "model.word_dimensions=16",
+    "phases.epochs=2",
+    "phases.batch=16",
+    "phases.learning_rate=0.003",
+]
+DATA = ["scenes:60"]
+
+
+def small(name: str = "fne-ph", *more: str) -> Recipe:
+    return load(name, dataset="scenes", settings=[*SMALL, *more])
+
+
+def without_time(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in record.items() if key != "seconds"} for record in history]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(small(), DATA, tmp_path_factory.mktemp("runs") / "whole", accelerator="cpu")
+
+
+def test_a_run_leaves_all_that_is_needed(whole: Run) -> None:
+    assert [record["phase"] for record in whole.history()] == [1, 1, 2, 2]
+    assert whole.recipe == small()
+    assert whole.vocabulary is not None
+    files = {path.name for path in whole.path.iterdir()}
+    assert {"run.json", "vocabulary.txt", "history.jsonl", "curves.png", "tensorboard", "best.json"} <= files
+    lines = (whole.path / "history.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == whole.history()
+
+
+def test_the_vocabulary_has_seen_the_training_split_only(whole: Run) -> None:
+    from seetell.data import open_dataset
+    from seetell.text import words
+
+    dataset = open_dataset(DATA[0])
+    seen = {word for record in dataset.split("train") for caption in record.captions for word in words(caption)}
+    assert whole.vocabulary is not None
+    assert set(whole.vocabulary.words) == seen
+
+
+def test_the_best_model_scores_what_was_recorded(whole: Run) -> None:
+    materials = whole.materials(DATA, "val", root=None, progress=SILENT)
+    result = family("retrieval").evaluate(whole, materials, "val", {})
+    best = max(whole.history(), key=lambda record: record["score"])
+    assert result["metrics"] == best["metrics"]
+    assert result["pictures"] == 6
+
+
+@pytest.mark.parametrize("step", [2, 8])
+def test_stopped_anywhere_and_resumed_it_is_bit_equal(whole: Run, tmp_path: Path, step: int) -> None:
+    taken = iter(range(1000))
+
+    def stop(state: State) -> bool:
+        return next(taken) == step
+
+    train(small(), DATA, tmp_path / "cut", accelerator="cpu", stop=stop)
+    resumed = train(small(), DATA, tmp_path / "cut", accelerator="cpu", resume=True)
+    assert without_time(resumed.history()) == without_time(whole.history())
+    for name in ("best", "last"):
+        one, other = checkpoints.load(whole.path, name), checkpoints.load(resumed.path, name)
+        assert all(torch.equal(one.model[key], other.model[key]) for key in one.model)
+
+
+def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(whole: Run) -> None:
+    with pytest.raises(SeetellError, match="--resume"):
+        train(small(), DATA, whole.path, accelerator="cpu")
+    with pytest.raises(SeetellError, match="begun with another recipe"):
+        train(small("fne-ph", "model.dimensions=8"), DATA, whole.path, accelerator="cpu", resume=True)
+
+
+@pytest.mark.parametrize("name", ["fc7-mh", "fc7-soe", "two-branch-k1", "best-retrieval"])
+def test_other_recipes_train(name: str, tmp_path: Path) -> None:
+    settings = [s for s in SMALL if not s.startswith("model.")] + ["phases.epochs=1"]
+    settings += ["model.layers=[16, 8]"] if name.startswith("two") else ["model.dimensions=16"]
+    run = train(load(name, settings=settings), DATA, tmp_path / "run", accelerator="cpu")
+    assert len(run.history()) == 1
+    assert np.isfinite(run.history()[0]["loss"])
+
+
+def test_two_processes_train_one_model(tmp_path: Path) -> None:
+    settings = [part for setting in SMALL for part in ("--set", setting)]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m", "seetell.cli"]
+    arguments = ["learn", "train", "fc7-sh", "--data", "scenes:60", "--out", str(tmp_path / "run"), "--device", "cpu"]
+    settings += ["--set", "phases.epochs=6"]
+    done = subprocess.run([*command, *arguments, *settings], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    history = Run.open(tmp_path / "run").history()
+    assert len(history) == 6
+    assert history[-1]["loss"] < 0.9 * history[0]["loss"]
+
+
+def test_captions_are_embedded_in_their_own_order() -> None:
+    """Embedding by length must not mix captions up: a model that returns its input shows it."""
+
+    class Echo(torch.nn.Module):
+        similarity, dimensions = "cosine", 2
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.nothing = torch.nn.Parameter(torch.zeros(1))
+
+        def texts(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+            return torch.stack([tokens[:, 0], lengths], 1).float()
+
+    random = np.random.default_rng(0)
+    captions = Sequences([[i] * int(random.integers(1, 9)) for i in range(1, 50)])
+    embedded = embed_texts(Echo(), captions, batch=7)  # type: ignore[arg-type]
+    assert embedded[:, 0].tolist() == list(range(1, 50))
+    assert embedded[:, 1].tolist() == captions.lengths.tolist()
+
+
+def test_captions_of_one_picture_are_never_contrasted() -> None:
+    class Pictures:
+        def __len__(self) -> int:
+            return 3
+
+        def batch(self, indices: np.ndarray, random: object = None) -> torch.Tensor:
+            return torch.from_numpy(indices).float()[:, None]
+
+    data = CaptionedPictures(Pictures(), Sequences([[4], [5], [6], [7]]), np.array([0, 0, 1, 2]))
+    task = RetrievalTask(_Nothing(), small(), data, data)
+    tokens, _, pictures, positives = task.collate(np.array([1, 3, 0]), np.random.default_rng(0))
+    assert tokens.tolist() == [[5], [7], [4]]
+    assert pictures.tolist() == [[0.0], [2.0]]
+    assert positives.tolist() == [[True, False, True], [False, True, False]]
+
+
+class _Nothing(torch.nn.Module):
+    similarity = "cosine"
+
+
+def test_empty_captions_do_not_break_a_batch() -> None:
+    from seetell.data import PictureFile, Record
+    from seetell.text import words
+
+    vocabulary = Vocabulary(["dog"])
+    record = Record("a", PictureFile(Path("a.jpg")), captions=("", "dog"))
+    data = CaptionedPictures.of([record], None, words, vocabulary)  # type: ignore[arg-type]
+    assert data.captions.lengths.tolist() == [1, 1]

@@ -1,0 +1,116 @@
+"""Rewards, and the gradient of self-critical training against the expectation it estimates."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import log_softmax
+
+from seetell.decoding import Rules
+from seetell.learn.models.initial import Initial
+from seetell.learn.recipes import RecipeError
+from seetell.learn.training.caption_objectives import Batch, Likelihood
+from seetell.learn.training.self_critical import Rewards, SelfCriticalObjective
+
+PAD, START, END, UNKNOWN = range(4)
+RULES = Rules(start=START, end=END, max_length=2, forbidden=(PAD, UNKNOWN))
+REFERENCES = [[[4, 5, END], [4, END]], [[5, END], [5, 5, END]]]
+
+
+def model(dropout: float = 0.0) -> Initial:
+    torch.manual_seed(0)
+    return Initial(3, 6, nn.Identity(), units=4, word_dimensions=4, dropout=dropout).train()
+
+
+def batch(seed: int = 0) -> Batch:
+    features = torch.tensor([[1.0, 0.0, 0.5], [0.0, 1.0, -0.5]])
+    tokens = torch.tensor([[START, 4, 5, END], [START, 5, END, PAD]])
+    return Batch(tokens, features, torch.tensor([0, 1]), torch.tensor([0, 1]), torch.tensor(seed))
+
+
+def test_rewards_are_the_metrics_in_units_of_one() -> None:
+    from seetell.metrics.captions.cider import Cider
+
+    captions, pictures = [[4, 5, END], [5, END], [5]], np.array([0, 0, 1])
+    cider = Cider(REFERENCES).scores(captions, pictures) / 100
+    np.testing.assert_allclose(Rewards(REFERENCES, {"cider": 2.0})(captions, pictures), 2 * cider)
+    mixed = Rewards(REFERENCES, {"cider": 1.0, "bleu4": 1.0})(captions, pictures)
+    assert mixed[0] > cider[0]  # a caption that is a reference, word for word
+    with pytest.raises(RecipeError, match="meteor"):
+        Rewards(REFERENCES, {"meteor": 1.0})
+
+
+def expected_gradients(network: Initial, objective: SelfCriticalObjective) -> list[torch.Tensor]:
+    """The gradient of −E[reward] a word, by going through every caption there is."""
+    network.eval()
+    features = batch().features
+    words = [4, 5]
+    captions = [[END]] + [[a, END] for a in words] + [list(pair) for pair in product(words, words)]
+    total, length = torch.zeros(()), torch.zeros(())
+    for picture in range(2):
+        for caption in captions:
+            state, log = network.start(features[picture : picture + 1]), torch.zeros(())
+            word = START
+            for following in caption:
+                log_probs, state, _ = network.step(torch.tensor([word]), state)
+                allowed = log_probs.index_fill(1, torch.tensor([PAD, START, UNKNOWN]), float("-inf"))
+                log = log + log_softmax(allowed, dim=1)[0, following]
+                word = following
+            reward = float(objective.rewards([caption], np.array([picture]))[0])
+            total = total - log.exp() * reward
+            length = length + log.exp().detach() * len(caption)
+    network.train()
+    return list(
+        torch.autograd.grad(total / length, list(network.parameters()), materialize_grads=True, allow_unused=True)
+    )
+
+
+@pytest.mark.parametrize("baseline", ["others", "greedy"])
+def test_the_gradient_is_that_of_the_expected_reward(baseline: str) -> None:
+    network = model()
+    objective = SelfCriticalObjective(REFERENCES, RULES, samples=4000, baseline=baseline)  # type: ignore[arg-type]
+    loss, logs = objective(network, batch())
+    found = torch.autograd.grad(loss, list(network.parameters()), materialize_grads=True, allow_unused=True)
+    wanted = expected_gradients(network, objective)
+    scale = max(float(gradient.abs().max()) for gradient in wanted)
+    assert scale > 0.01
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, atol=0.05 * scale, rtol=0)
+    assert logs["reward"] > 0
+
+
+def test_drawn_captions_depend_on_the_seed_alone() -> None:
+    objective = SelfCriticalObjective(REFERENCES, RULES, samples=8)
+    network = model(dropout=0.5)
+    losses = [float(objective(network, batch(seed))[0]) for seed in (1, 1, 2)]
+    assert losses[0] == losses[1] != losses[2]
+    assert network.training
+
+
+def test_training_raises_the_reward() -> None:
+    network, objective = model(), SelfCriticalObjective(REFERENCES, RULES, samples=20)
+    optimiser = torch.optim.Adam(network.parameters(), lr=0.02)
+    rewards = []
+    for seed in range(60):
+        loss, logs = objective(network, batch(seed))
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        rewards.append(float(logs["reward"]))
+    assert np.mean(rewards[-5:]) > 1.5 * np.mean(rewards[:5])
+
+
+def test_the_likelihood_can_be_mixed_in() -> None:
+    network = model()
+    plain, mixed = (SelfCriticalObjective(REFERENCES, RULES, samples=4, likelihood=w) for w in (0.0, 0.5))
+    told, _ = Likelihood()(network, batch())
+    torch.testing.assert_close(mixed(network, batch())[0], plain(network, batch())[0] + 0.5 * told)
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(RecipeError, match="others"):
+        SelfCriticalObjective(REFERENCES, RULES, samples=1)
+    with pytest.raises(RecipeError, match="mean"):
+        SelfCriticalObjective(REFERENCES, RULES, baseline="mean")  # type: ignore[arg-type]
