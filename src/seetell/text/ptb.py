@@ -32,7 +32,7 @@ def _words(text: str) -> list[str]:
 
 
 # Kept with their full stop in any case of letters …
-_ABBREVIATIONS = _words(
+ABBREVIATIONS = _words(
     "adj adm adv al ala alex apr ariz assn assoc asst atty aug ave bancorp bhd bldg blvd brig bros calif capt cf cie "
     "cmdr co col colo comdr conn corp cos cpl ct dak dec dept det dr drs ed.d elec ens esq est etc ext feb fla fri ft "
     "ga gen gov govs hon inc ind insp intl invt jan jos jr jul jun kan kans ky lieut lt ltd maj mar md messrs mfg "
@@ -161,7 +161,7 @@ _rule(r"(?:\(\d{2,4}\)\s?|\+?\d{2,4}[-\s](?:\d{2,4}[-\s])?)\d{3,4}[-\s]?\d{3,5}"
 _STARTS = _SENTENCE_STARTS + [word.upper() for word in _SENTENCE_STARTS]
 _rule(f"[{_L}]", rf"\.\s+(?:{_any_of(_STARTS)})(?:\s|$)")
 _rule(rf"[{_L}](?:\.[{_L}])*\.?")
-_rule(rf"(?i:{_any_of(_ABBREVIATIONS)})\.")
+_rule(rf"(?i:{_any_of(ABBREVIATIONS)})\.")
 _rule(rf"(?:{'|'.join(map(_capitalised, _CAPITALISED_ABBREVIATIONS))})\.")
 _rule(rf"(?i:{_any_of(_ABBREVIATIONS_OF_NUMBERS)})\.", r"\s?\d")
 _rule(rf"(?:[{_L}][{_LD}]*(?:\.[{_L}][{_LD}]*)+|[{_LD}]+(?:(?:_|[.,]*-)[{_LD}]+)*)\.", "[,;:]")
@@ -200,7 +200,7 @@ _PLAIN_END = re.compile(r'([A-Za-z]{2,})\.(?:[\s"]+|$)')
 _BLANK = re.compile(r"""(?:[\s"]|[.,;:!?'-](?=\s|$))+""")
 _NOT_A_WORD = re.compile('[,"]')
 _MAY_KEEP_FULL_STOP = frozenset(
-    [*_ABBREVIATIONS, *_ABBREVIATIONS_OF_NUMBERS, *(word.lower() for word in _CAPITALISED_ABBREVIATIONS)]
+    [*ABBREVIATIONS, *_ABBREVIATIONS_OF_NUMBERS, *(word.lower() for word in _CAPITALISED_ABBREVIATIONS)]
 )
 
 

