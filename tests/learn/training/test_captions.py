@@ -68,7 +68,7 @@ def test_stopped_and_resumed_it_is_bit_equal(
 
 def test_the_best_model_scores_what_was_recorded(soft: Run) -> None:
     materials = soft.materials(DATA, "val", root=None, progress=SILENT)
-    result = family("captions").evaluate(soft, materials, "val", {"beam": 1})
+    result = family("captions").evaluate(soft, materials, "val", {"beam": 1, "meteor": False})
     assert result["pictures"] == 4
     assert result["protocol"].startswith("greedy, at most 8 words")
     assert {"bleu4", "bleu4_no_bp", "rouge_l", "cider", "next_word_accuracy", "novel"} <= result["metrics"].keys()
@@ -141,7 +141,7 @@ def planned(way: str) -> tuple[CaptionTask, list[list[int]]]:
 
 def test_batches_of_one_length() -> None:
     made, batches = planned("all")
-    assert sorted(sum(batches, [])) == list(range(6))
+    assert sorted(i for batch in batches for i in batch) == list(range(6))
     lengths = [{int(made.train_data.captions.lengths[i]) for i in batch} for batch in batches]
     assert sum(len(found) == 1 for found in lengths) >= 2
 
@@ -149,7 +149,7 @@ def test_batches_of_one_length() -> None:
 def test_batches_of_pictures_have_all_their_captions() -> None:
     _, batches = planned("pictures")
     owners = [0, 0, 1, 1, 1, 2]
-    assert sorted(sum(batches, [])) == list(range(6))
+    assert sorted(i for batch in batches for i in batch) == list(range(6))
     for batch in batches:
         for picture in {owners[i] for i in batch}:
             assert sum(owners[i] == picture for i in batch) == owners.count(picture)

@@ -84,7 +84,7 @@ def test_the_gradient_is_that_of_the_expected_reward(baseline: str) -> None:
 def test_drawn_captions_depend_on_the_seed_alone() -> None:
     objective = SelfCriticalObjective(REFERENCES, RULES, samples=8)
     network = model(dropout=0.5)
-    losses = [float(objective(network, batch(seed))[0]) for seed in (1, 1, 2)]
+    losses = [objective(network, batch(seed))[0].item() for seed in (1, 1, 2)]
     assert losses[0] == losses[1] != losses[2]
     assert network.training
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -82,9 +81,16 @@ class Likelihood(Objective):
 class HardAttention(Objective):
     """The learning rule of section 4.1 of Xu; the settings are those of `HardAttentionRule`."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(
+        self,
+        lambda_r: float = 1.0,
+        lambda_e: float = 0.01,
+        decay: float = 0.9,
+        baseline: Per = "sentence",
+        per: Per = "sentence",
+    ) -> None:
         super().__init__()
-        self.rule = HardAttentionRule(**settings)
+        self.rule = HardAttentionRule(lambda_r, lambda_e, decay, baseline, per)
 
     def forward(self, model: Captioner, batch: Batch) -> tuple[Tensor, Logs]:
         read, words, mask = split(batch.tokens)

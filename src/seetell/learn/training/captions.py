@@ -188,7 +188,10 @@ def setup(materials: Materials) -> Setup:
 
 
 def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell every picture of a split and score the captions; `beam` and the other `[decoding]` settings may be given."""
+    """Tell every picture of a split and score the captions.
+
+    `beam` and the other settings of `[decoding]` may be given, and `meteor` (see `score_captions`).
+    """
     assert run.vocabulary is not None
     records, pictures = materials.split(split, captioned)
     tokenizer = tokenizer_by_name(run.recipe.text.tokenizer)
@@ -197,7 +200,7 @@ def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, A
     settings = DecodingSettings.of({**run.recipe.decoding, **chosen})
     model = cast(Captioner, run.model())
     told = sentences(tell(model, pictures, run.vocabulary, settings), run.vocabulary)
-    scored = score_captions([" ".join(words) for words in told], data.references)
+    scored = score_captions([" ".join(words) for words in told], data.references, meteor=options.get("meteor", "auto"))
     training = [ptb(caption) for record in materials.dataset.split("train") for caption in record.captions]
     metrics = {
         **scored.metrics,
