@@ -26,9 +26,10 @@ LOOPS = {"cosine": cosine, "order": order, "euclidean": euclidean}
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("name", LOOPS)
-def test_every_pair_is_scored_as_the_plain_formula_scores_it(name: str, kind: type) -> None:
+@pytest.mark.parametrize("sizes", [(7, 13), (13, 7), (1, 4), (4, 1)])
+def test_every_pair_is_scored_as_the_plain_formula_scores_it(name: str, kind: type, sizes: tuple[int, int]) -> None:
     rng = np.random.default_rng(3)
-    pictures, texts = rng.normal(size=(7, 11)).astype(kind), rng.normal(size=(13, 11)).astype(kind)
+    pictures, texts = (rng.normal(size=(size, 11)).astype(kind) for size in sizes)
     scores = similarity.by_name(name).scores(pictures, texts)
     expected = [[LOOPS[name](i, c) for c in texts] for i in pictures]
     assert scores.dtype == kind
@@ -38,9 +39,10 @@ def test_every_pair_is_scored_as_the_plain_formula_scores_it(name: str, kind: ty
 def test_order_is_the_same_however_it_is_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     pictures, texts = rng.normal(size=(5, 8)), rng.normal(size=(23, 8))
-    whole = similarity.ORDER.scores(pictures, texts)
-    monkeypatch.setattr(similarity, "_TILE", 30)  # three texts at a time, the last tile shorter
-    np.testing.assert_array_equal(similarity.ORDER.scores(pictures, texts), whole)
+    whole, turned = similarity.ORDER.scores(pictures, texts), similarity.ORDER.scores(texts, pictures)
+    monkeypatch.setattr(similarity, "_TILE", 30)  # three at a time, the last tile shorter
+    np.testing.assert_allclose(similarity.ORDER.scores(pictures, texts), whole)
+    np.testing.assert_allclose(similarity.ORDER.scores(texts, pictures), turned)
 
 
 def test_a_caption_that_its_picture_contains_has_no_order_error() -> None:

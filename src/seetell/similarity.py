@@ -6,6 +6,8 @@ bigger score always means more alike::
     by_name("order").scores(pictures, texts)  # (P, D), (T, D) -> (P, T)
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,19 +64,26 @@ class Order:
 
     def scores(self, pictures: Floats, texts: Floats) -> Floats:
         _check(pictures, texts)
+        few_texts = len(texts) < len(pictures)
+        few, many = (texts, pictures) if few_texts else (pictures, texts)
         kind = np.result_type(pictures, texts)
-        scores = np.empty((len(pictures), len(texts)), dtype=kind)
-        rows = max(1, _TILE // max(1, texts.shape[1]))
-        buffer = np.empty((min(rows, len(texts)), texts.shape[1]), dtype=kind)
-        zeros = np.zeros_like(buffer)  # numpy's maximum with an array is several times faster than with a number
-        for start in range(0, len(texts), rows):
-            some = texts[start : start + rows]
-            excess = buffer[: len(some)]
-            for index, picture in enumerate(pictures):
-                np.subtract(some, picture, out=excess)
-                np.maximum(excess, zeros[: len(some)], out=excess)
-                np.einsum("td,td->t", excess, excess, out=scores[index, start : start + rows])
-        return np.negative(scores, out=scores)
+        scores = np.empty((len(few), len(many)), dtype=kind)
+        rows = max(1, _TILE // max(1, many.shape[1]))
+
+        def fill(start: int) -> None:
+            some = many[start : start + rows]
+            excess = np.empty(some.shape, dtype=kind)
+            zeros = np.zeros_like(excess)  # numpy's maximum with an array is several times faster than with a number
+            for index, one in enumerate(few):
+                captions, seen = (one, some) if few_texts else (some, one)
+                np.subtract(captions, seen, out=excess)
+                np.maximum(excess, zeros, out=excess)
+                scores[index, start : start + rows] = np.matmul(excess[:, None, :], excess[:, :, None])[:, 0, 0]
+
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            list(threads.map(fill, range(0, len(many), rows)))
+        np.negative(scores, out=scores)
+        return scores.T if few_texts else scores
 
 
 class Euclidean:
