@@ -31,15 +31,20 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
-# Kept with their full stop in any case of letters …
-ABBREVIATIONS = _words(
-    "adj adm adv al ala alex apr ariz assn assoc asst atty aug ave bancorp bhd bldg blvd brig bros calif capt cf cie "
-    "cmdr co col colo comdr conn corp cos cpl ct dak dec dept det dr drs ed.d elec ens esq est etc ext feb fla fri ft "
-    "ga gen gov govs hon inc ind insp intl invt jan jos jr jul jun kan kans ky lieut lt ltd maj mar md messrs mfg "
-    "mich minn mlle mme mo mon mont mr mrs ms msgr mt mtg natl neb nev nov oct okla penn pfc ph ph.d plc ppte ppty "
-    "pptys pres prof profs pte ptes pty ptys pvt rd rep reps rev rt sen sens sep sept seq sfc sgt spc sq sr st ste "
-    "supt sys tel tenn thu thurs treas tue tues univ va vs vt wed wis wisc wm wyo"
+# Kept with their full stop in any case of letters: titles and the like, which stand before something, …
+_TITLES = _words(
+    "adj adm adv alex assoc asst atty ave brig capt cf cie cmdr col comdr cpl dept det dr drs elec ens ft gen gov "
+    "govs hon insp invt jos lieut lt maj messrs mfg mlle mme mr mrs ms msgr mt mtg natl pfc ph pres prof profs pvt "
+    "rep reps rev sen sens sfc sgt spc st ste supt treas vs wm"
 )
+# … and what may also end a sentence …
+_ENDINGS = _words(
+    "al ala apr ariz assn aug bancorp bhd bldg blvd bros calif co colo conn corp cos ct dak dec ed.d esq est etc ext "
+    "feb fla fri ga inc ind intl jan jr jul jun kan kans ky ltd mar md mich minn mo mon mont neb nev nov oct okla "
+    "penn ph.d plc ppte ppty pptys pte ptes pty ptys rd rt sep sept seq sq sr sys tel tenn thu thurs tue tues univ va "
+    "vt wed wis wisc wyo"
+)
+ABBREVIATIONS = _TITLES + _ENDINGS
 # … only with a capital, being ordinary words otherwise …
 _CAPITALISED_ABBREVIATIONS = _words("Ark Az Del Ill La Mass Miss Ore Pa Tex Wash")
 # … and only before a number.
@@ -74,10 +79,6 @@ _REMOVED = frozenset(["''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", 
 
 def _any_of(words: list[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-
-
-def _capitalised(word: str) -> str:
-    return f"{word[0]}(?i:{word[1:]})"
 
 
 def _symbol(token: str) -> str:
@@ -130,11 +131,11 @@ _rule(rf"[{_L}][{_LD}]*(?:\.[{_L}][{_LD}]*)*\.(?i:com|net|org|edu)/{_PATH}")
 _rule(_EMAIL)
 _rule(r"@[A-Za-z_][A-Za-z_0-9]*")
 _rule(rf"#[{_L}]+")
-_rule(rf"<[!?]?{_TAG}(?:{_ATTRIBUTE})*\s*[/?]?\s*>|</{_TAG}\s*>|<!--.*?-->|<{_EMAIL}>")
+_rule(rf"<!?{_TAG}(?:{_ATTRIBUTE})*\s*/?\s*>|<\?{_TAG}(?:{_ATTRIBUTE})*\s*\?>|</{_TAG}\s*>|<!--.*?-->|<{_EMAIL}>")
 
 # Contractions. A word that stands before one is cut off there; `n't` takes the n.
 _CLITIC = f"{_APOSTROPHE}(?i:s|m|d|ll|re|ve)"
-_rule(rf"[{_L}]*[^\WnN\d_]", f"[nN]{_ANY_APOSTROPHE}[tT]")
+_rule(rf"[{_L}]*(?![nN])[{_L}]", f"[nN]{_ANY_APOSTROPHE}[tT]")
 _rule(rf"[{_L}]+", rf"{_CLITIC}(?:[^{_L}]|$)")
 _rule(_CLITIC, f"(?:[^{_L}]|$)", _straight)
 _rule(f"[nN]{_ANY_APOSTROPHE}[tT]", "", _straight)
@@ -146,8 +147,10 @@ _rule("'", rf"[{_L}]\S")  # an opening quotation mark
 _rule(_CLITIC, "", _straight)
 
 # Words that keep their apostrophe: O'Neil, d'art, T'Pol; Hawai'i, ma'am; and some by name
-_NAME = rf"(?:[dlnoDLNO]{_ANY_APOSTROPHE}[{_LD}]{{2,}}|[A-HJ-XZ]{_ANY_APOSTROPHE}[{_L}]{{2,}})"
-_rule(rf"{_NAME}|[{_L}]+[aeiouyAEIOUY]{_ANY_APOSTROPHE}[aeiouA-Z][{_L}]*|o{_ANY_APOSTROPHE}o")
+_NAME = rf"(?:[dloDLO]{_ANY_APOSTROPHE}[{_LD}]{{2,}}|[A-HJ-XZ]{_ANY_APOSTROPHE}[{_L}]{{2,}})"
+_rule(
+    rf"{_NAME}|n{_ANY_APOSTROPHE}[{_L}]{{2,}}|[{_L}]+[aeiouyAEIOUY]{_ANY_APOSTROPHE}[aeiouA-Z][{_L}]*|o{_ANY_APOSTROPHE}o"
+)
 _KEPT = _words("c'est c'mon cap'n dunkin' e'er ev'ry li'l nat'l nor'easter o'er s'mores somethin'")
 _rule(f"(?i:{'|'.join(_KEPT)})".replace("'", _ANY_APOSTROPHE))
 
@@ -157,14 +160,16 @@ _rule(r"(?:\d{1,4}[-\s])?\d{1,4}[/\u2044]\d{1,4}")
 _rule(r"\d{1,2}[-/]\d{1,2}[-/]\d{2,4}")
 _rule(r"(?:\(\d{2,4}\)\s?|\+?\d{2,4}[-\s](?:\d{2,4}[-\s])?)\d{3,4}[-\s]?\d{3,5}", "", _brackets)
 
-# Abbreviations
+# Abbreviations, and words with full stops inside; those that may end a sentence look two characters ahead
+_rule(rf"[{_L}][{_LD}]*(?:[.!?][{_L}][{_LD}]*)+")
 _STARTS = _SENTENCE_STARTS + [word.upper() for word in _SENTENCE_STARTS]
 _rule(f"[{_L}]", rf"\.\s+(?:{_any_of(_STARTS)})(?:\s|$)")
 _rule(rf"[{_L}](?:\.[{_L}])*\.?")
 _rule(rf"(?i:{_any_of(ABBREVIATIONS)})\.")
-_rule(rf"(?:{'|'.join(map(_capitalised, _CAPITALISED_ABBREVIATIONS))})\.")
+_CAPITALISED = "|".join(f"{word[0]}(?i:{word[1:]})" for word in _CAPITALISED_ABBREVIATIONS)
+_rule(rf"(?:{_CAPITALISED}|(?i:{_any_of(_ENDINGS)}))\.", r"(?s:..)?")
 _rule(rf"(?i:{_any_of(_ABBREVIATIONS_OF_NUMBERS)})\.", r"\s?\d")
-_rule(rf"(?:[{_L}][{_LD}]*(?:\.[{_L}][{_LD}]*)+|[{_LD}]+(?:(?:_|[.,]*-)[{_LD}]+)*)\.", "[,;:]")
+_rule(rf"(?:{_NAME}|[{_L}][{_LD}]*(?:\.[{_L}][{_LD}]*)+|[{_LD}]+(?:(?:_|[.,]*-)[{_LD}]+)*)\.", "[,;:]")
 
 # Words: plain, hyphened, with strokes, underscores, and full stops or exclamation marks inside
 _rule(f"[{_LD}\xad]+", "", lambda token: token.replace("\xad", ""))
@@ -173,7 +178,6 @@ _rule(rf"[{_LD}][{_LD}.,]*(?:{_HYPHEN}[{_LD}]+)*{_HYPHEN}[{_L}](?:\.[{_L}])+\.")
 _rule("(?i:anti|pro)-")
 _rule(r"[A-Za-z0-9]+(?:-[A-Za-z]+)*(?:\\?/[A-Za-z0-9]+(?:-[A-Za-z]+)*){1,2}")
 _rule(rf"[{_LD}]+(?:[-_][{_LD}]+)+")
-_rule(rf"[{_L}][{_LD}]*(?:[.!?][{_L}][{_LD}]*)+")
 _rule(r"[A-Z]+(?:(?:\+|&(?:amp;)?)[A-Z]+)+", "", _ampersand)
 
 # Symbols
