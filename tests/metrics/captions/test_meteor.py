@@ -63,6 +63,12 @@ def test_a_program_that_ends_is_named_with_its_last_words(play) -> None:
     assert "2 GB of free memory" in str(error.value)
 
 
+def test_a_program_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(meteor, "meteor_command", lambda: ([str(tmp_path / "no-java")], tmp_path))
+    with pytest.raises(SeetellError, match="cannot be started"):
+        Meteor()
+
+
 def test_a_program_that_never_answers_is_ended(play) -> None:
     play("import time; time.sleep(600)")
     began = time.monotonic()

@@ -35,9 +35,13 @@ class Meteor:
         self._timeout = timeout
         command, folder = meteor_command()
         self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
-        self._process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints
-        )
+        try:
+            self._process = subprocess.Popen(
+                command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints
+            )
+        except OSError as error:
+            self._complaints.close()
+            raise SeetellError(f"METEOR's Java program cannot be started: {error}", remedy=_REMEDY) from error
 
     def __enter__(self) -> "Meteor":
         return self
