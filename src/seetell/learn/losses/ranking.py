@@ -125,7 +125,7 @@ class Contrastive(nn.Module):
     @staticmethod
     def _one_way(scores: Tensor, positives: Tensor) -> Tensor:
         anchors, matches = positives.nonzero(as_tuple=True)
-        # The lowest number, not −∞, stands for "no negative": its gradient is 0 where that of −∞ is not a number.
+        # The lowest number, not −∞, stands for what is no negative: where there is none, −∞ − (−∞) is not a number.
         against = scores.masked_fill(positives, torch.finfo(scores.dtype).min).logsumexp(1)
         return F.softplus(against[anchors] - scores[anchors, matches]).mean()
 

@@ -34,7 +34,8 @@ def order(pictures: Tensor, texts: Tensor) -> Tensor:
     gradient. Where a loss looks at few pairs only, as the maximum of hinges does, so does the gradient.
     (Vilalta et al., equation 3; Vendrov et al., *Order-embeddings of images and language*, 2015.)
     """
-    scores: Tensor = _Order.apply(pictures, texts)
+    precise = torch.promote_types(torch.promote_types(pictures.dtype, texts.dtype), torch.float32)
+    scores: Tensor = _Order.apply(pictures.to(precise), texts.to(precise))
     return scores
 
 
