@@ -151,7 +151,7 @@ class Attend(Captioner):
 
     def _attention(self, keys: Tensor, h: Tensor) -> Tensor:
         """α_t (B, L) from P a_i (B, L, A) and h_{t−1}."""
-        energies: Tensor = self.energy(torch.tanh(keys + self.query(h)[:, None])).squeeze(2)
+        energies: Tensor = self.energy((keys + self.query(h)[:, None]).tanh_()).squeeze(2)  # in place: it is large
         return energies.softmax(1)
 
     def _use_expectation(self, like: Tensor) -> Tensor | None:
