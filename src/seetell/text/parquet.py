@@ -74,6 +74,8 @@ def _values(data: bytes, column: dict[int, Any], optional: bool) -> Iterator[byt
             dictionary = _plain(page, header[7][1])
         elif header[1] == _DATA_PAGE:
             count, encoding = header[5][1], header[5][2]
+            if not 0 < count <= left:
+                raise ValueError("a page with more values than the column")
             if optional:
                 length = int.from_bytes(page[:4], "little")
                 if not all(_hybrid(page[4 : 4 + length], 1, count)):
@@ -95,9 +97,9 @@ def _plain(page: bytes, count: int) -> list[bytes]:
     for _ in range(count):
         start = place + 4
         place = start + int.from_bytes(page[place:start], "little")
+        if place > len(page):
+            raise ValueError("a page ends early")
         values.append(page[start:place])
-    if place > len(page):
-        raise ValueError("a page ends early")
     return values
 
 

@@ -48,7 +48,7 @@ ABBREVIATIONS = _TITLES + _ENDINGS
 # … only with a capital, being ordinary words otherwise …
 _CAPITALISED_ABBREVIATIONS = _words("Ark Az Del Ill La Mass Miss Ore Pa Tex Wash")
 # … and only before a number.
-_ABBREVIATIONS_OF_NUMBERS = _words("art ca fig figs no nos op pp prop")
+ABBREVIATIONS_OF_NUMBERS = _words("art ca fig figs no nos op pp prop")
 # Before one of these, the full stop after a single letter ends the sentence.
 _SENTENCE_STARTS = _words(
     "A About According Additionally After An As At But Earlier He Her Here However If In It Last Many More Mr. Ms. "
@@ -168,7 +168,7 @@ _rule(rf"[{_L}](?:\.[{_L}])*\.?")
 _rule(rf"(?i:{_any_of(ABBREVIATIONS)})\.")
 _CAPITALISED = "|".join(f"{word[0]}(?i:{word[1:]})" for word in _CAPITALISED_ABBREVIATIONS)
 _rule(rf"(?:{_CAPITALISED}|(?i:{_any_of(_ENDINGS)}))\.", r"(?s:..)?")
-_rule(rf"(?i:{_any_of(_ABBREVIATIONS_OF_NUMBERS)})\.", r"\s?\d")
+_rule(rf"(?i:{_any_of(ABBREVIATIONS_OF_NUMBERS)})\.", r"\s?\d")
 _rule(rf"(?:{_NAME}|[{_L}][{_LD}]*(?:\.[{_L}][{_LD}]*)+|[{_LD}]+(?:(?:_|[.,]*-)[{_LD}]+)*)\.", "[,;:]")
 
 # Words: plain, hyphened, with strokes, underscores, and full stops or exclamation marks inside
@@ -204,7 +204,7 @@ _PLAIN_END = re.compile(r'([A-Za-z]{2,})\.(?:[\s"]+|$)')
 _BLANK = re.compile(r"""(?:[\s"]|[.,;:!?'-](?=\s|$))+""")
 _NOT_A_WORD = re.compile('[,"]')
 _MAY_KEEP_FULL_STOP = frozenset(
-    [*ABBREVIATIONS, *_ABBREVIATIONS_OF_NUMBERS, *(word.lower() for word in _CAPITALISED_ABBREVIATIONS)]
+    [*ABBREVIATIONS, *ABBREVIATIONS_OF_NUMBERS, *(word.lower() for word in _CAPITALISED_ABBREVIATIONS)]
 )
 
 

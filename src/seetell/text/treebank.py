@@ -4,14 +4,14 @@ The rules are those of the Penn Treebank. Punctuation is kept, double quotation 
 are cut (do n't, man 's, can not), and a full stop is a token only where a sentence ends: "Mr." and "3.5" stay whole.
 
 NLTK finds the ends of sentences with a trained model (Punkt), which is a separate download. Here a full stop before
-white space ends a sentence unless the word is an abbreviation, has full stops inside, or is a single letter, and unless
-it is a number before a small letter.
+white space ends a sentence unless the word is an abbreviation, has full stops inside, is a single letter, or is a
+number before a small letter.
 """
 
 import re
 from collections.abc import Iterator
 
-from seetell.text.ptb import ABBREVIATIONS
+from seetell.text.ptb import ABBREVIATIONS, ABBREVIATIONS_OF_NUMBERS
 
 _MARKS = re.compile(r"""(\.{2,}|--|`+|''|["«»“”‘’„;@#$%&?!*()\[\]{}<>\u2012-\u2015]|[:,](?!\d))""")
 _CLOSING = "]})>\"'»”’ "
@@ -23,7 +23,8 @@ _LONG_CLITIC = re.compile(r"(.*[^'])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T)")
 _PAIRS = {"cannot": 3, "d'ye": 1, "gimme": 3, "gonna": 3, "gotta": 3, "lemme": 3, "more'n": 4, "wanna": 3}
 _STOP = re.compile(r"""(?<!\S)(\S*?)[.!?]["')\]}»”’]*\s+""")
 _PLAIN = re.compile(r"([\w\s]*)(\.?)\s*")
-_KEEP_STOP = frozenset([*ABBREVIATIONS, "no", "approx", "vol", "fig", "p.m", "a.m"])
+_KEEP_STOP = frozenset(ABBREVIATIONS)
+_KEEP_STOP_BEFORE_NUMBER = frozenset(ABBREVIATIONS_OF_NUMBERS)
 
 
 def sentences(text: str) -> list[str]:
@@ -44,6 +45,8 @@ def _ends(word: str, following: str) -> bool:
     bare = word.lstrip("\"'([{«“‘")
     if bare.isdecimal():
         return not following.islower()
+    if bare.lower() in _KEEP_STOP_BEFORE_NUMBER:
+        return not following.isdecimal()
     return len(bare) > 1 and "." not in bare and bare.lower() not in _KEEP_STOP
 
 
