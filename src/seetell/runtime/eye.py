@@ -1,0 +1,82 @@
+"""How a suite sees: pictures decoded, prepared, and encoded once for all heads."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seetell.bundle import Bundle, BundleError
+from seetell.errors import PictureError
+from seetell.images import Source, decode
+from seetell.runtime.graph import Graph
+from seetell.runtime.stream import Named
+
+Features = Mapping[str, NDArray[np.float32]]
+Said = TypeVar("Said")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A batch: features of the pictures that could be read, and the errors of those that could not."""
+
+    features: Features
+    places: tuple[int, ...]  # of the readable ones, in the batch
+    errors: Mapping[int, PictureError]
+
+
+class Eye:
+    """The encoder of a bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        part = bundle.manifest.encoder
+        self.preparation = part.preparation
+        self.shapes = {layout.name: layout.shape for layout in part.layouts}
+        self._graph = Graph(bundle, part.graph, ["pixels"], list(self.shapes))
+
+    def see(self, pictures: Sequence[Named]) -> Seen:
+        pixels: list[NDArray[np.uint8]] = []
+        places: list[int] = []
+        errors: dict[int, PictureError] = {}
+        for place, (name, picture) in enumerate(pictures):
+            try:
+                source: Source = picture.read() if hasattr(picture, "read") else picture
+                image = decode(source, name=name, at_least=self.preparation.resize)
+                pixels.append(self.preparation.pixels(image, name=name))
+                places.append(place)
+            except PictureError as error:
+                errors[place] = error
+        if not places:
+            return Seen({}, (), errors)
+        crops = self.preparation.crop_count
+        given = self.preparation.scale(pixels[0] if len(pixels) == 1 else np.concatenate(pixels))
+        features = self._graph({"pixels": given})
+        if crops > 1:
+            features = {k: v.reshape(len(places), crops, *v.shape[1:]).mean(1) for k, v in features.items()}
+        for layout, values in features.items():
+            if values.shape != (len(places), *self.shapes[layout]):
+                raise BundleError(
+                    f"the encoder gives {layout} of shape {values.shape[1:]}, not {self.shapes[layout]}",
+                    where=self._graph.where,
+                    remedy="Export the bundle again",
+                )
+        return Seen(features, tuple(places), errors)
+
+    def results(
+        self,
+        pictures: Sequence[Named],
+        say: Callable[[Features], Sequence[Said]],
+        good: Callable[[str, Said], Made],
+        bad: Callable[[str, PictureError], Made],
+    ) -> list[Made]:
+        """What `say` makes of the features, put back among the pictures that could not be read."""
+        seen = self.see(pictures)
+        made: list[Any] = [None] * len(pictures)
+        for place, error in seen.errors.items():
+            made[place] = bad(pictures[place][0], error)
+        if seen.places:
+            for place, said in zip(seen.places, say(seen.features), strict=True):
+                made[place] = good(pictures[place][0], said)
+        return made

@@ -1,0 +1,129 @@
+"""What models say about pictures. Each result names its picture, and carries the error if the picture is unreadable."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seetell.errors import PictureError
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """One caption of a picture.
+
+    Args:
+        text: the sentence.
+        words: its tokens, of which the next three have a row each.
+        word_log_probabilities: one more than words where the end's is there, too.
+        attention: how much the model looked at each place of the grid (words, L), row by row from the top left; None
+            for models without attention.
+        gate: how much of what it saw each word let in (Xu's β), where the model has a gate.
+        log_probability: of the whole sentence.
+        score: what captions were ranked by: the log-probability, normalised for length as the bundle says.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    word_log_probabilities: NDArray[np.float64]
+    attention: NDArray[np.float32] | None
+    gate: NDArray[np.float32] | None
+    log_probability: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A label, and how sure the model is of it, from 0 to 1."""
+
+    label: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A text, and how well it fits a picture; bigger is better."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What every result has.
+
+    Args:
+        picture: its path, or what else it is called.
+        error: why it could not be read; everything else is then empty.
+    """
+
+    picture: str
+    error: PictureError | None = None
+
+    def check(self) -> None:
+        """Raise the picture's error, if it has one."""
+        if self.error is not None:
+            raise self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Captioned(Result):
+    """A picture's captions, best first."""
+
+    captions: tuple[Caption, ...] = ()
+
+    @property
+    def best(self) -> Caption:
+        """The best caption; raises the picture's error, if it has one."""
+        self.check()
+        return self.captions[0]
+
+    @property
+    def text(self) -> str:
+        return self.best.text
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged(Result):
+    """A picture's tags, surest first.
+
+    Args:
+        scores: of every label the tagger knows, in their order; None where it writes labels one after another.
+    """
+
+    tags: tuple[Tag, ...] = ()
+    scores: NDArray[np.float32] | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        self.check()
+        return tuple(tag.label for tag in self.tags)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded(Result):
+    """A picture's place in the space that it shares with texts."""
+
+    embedding: NDArray[np.float32] | None = None
+
+    @property
+    def vector(self) -> NDArray[np.float32]:
+        """The embedding; raises the picture's error, if it has one."""
+        self.check()
+        assert self.embedding is not None
+        return self.embedding
+
+
+@dataclass(frozen=True, slots=True)
+class Described(Result):
+    """All that a suite says about a picture; what it has no head for is empty."""
+
+    captions: tuple[Caption, ...] = ()
+    tags: tuple[Tag, ...] = ()
+    embedding: NDArray[np.float32] | None = None
+
+    @property
+    def text(self) -> str:
+        """The best caption; raises the picture's error, if it has one."""
+        self.check()
+        return self.captions[0].text if self.captions else ""

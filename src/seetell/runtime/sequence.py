@@ -1,0 +1,85 @@
+"""A bundle's `start` and `step` graphs as `seetell.decoding` wants them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from seetell.bundle import Bundle, BundleError, Decoding, SequencePart
+from seetell.decoding import Attended, Decoded, Rules, beam_search, greedy
+from seetell.runtime.graph import Graph
+from seetell.text import END, PAD, START, UNKNOWN, Vocabulary
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A state, and the picture that each row of it is about."""
+
+    state: dict[str, Array]
+    pictures: npt.NDArray[np.intp]
+
+
+class OnnxDecoder:
+    """Writes sequences with two graphs; holds no state of its own, so threads may share it."""
+
+    def __init__(self, bundle: Bundle, part: SequencePart, words: int) -> None:
+        names = [state.name for state in part.state]
+        self.constant = frozenset(state.name for state in part.state if state.constant)
+        self.changing = [name for name in names if name not in self.constant]
+        self.attention, self.words = part.attention, words
+        told = ["log_probs", *(["attention"] if part.attention else [])]
+        self._start = Graph(bundle, part.start, ["features"], names)
+        self._step = Graph(bundle, part.step, ["tokens", *names], [*told, *(f"next_{name}" for name in self.changing)])
+
+    def start(self, features: Array) -> Rows:
+        return Rows(self._start({"features": features}), np.arange(len(features)))
+
+    def step(self, tokens: Array, state: Rows) -> tuple[Array, Rows, Attended | None]:
+        found = self._step({"tokens": tokens, **state.state})
+        after = {**state.state, **{name: found[f"next_{name}"] for name in self.changing}}
+        log_probs = found["log_probs"]
+        if log_probs.shape != (len(tokens), self.words):
+            raise BundleError(
+                f"the model knows {log_probs.shape[-1]} words, its vocabulary {self.words}",
+                where=self._step.where,
+                remedy="Export the bundle again",
+            )
+        if not self.attention:
+            return log_probs, Rows(after, state.pictures), None
+        gate = after["gate"][:, 0] if "gate" in self.changing else None
+        return log_probs, Rows(after, state.pictures), Attended(found["attention"], gate)
+
+    def select(self, state: Rows, rows: npt.NDArray[np.intp]) -> Rows:
+        """The given rows. A picture's own values, by far the largest part, stay where they are while the rows are about
+        the same pictures in the same order, as they are when beams of a picture change places."""
+        pictures = state.pictures[rows]
+        same = np.array_equal(pictures, state.pictures)
+        kept = self.constant if same else frozenset()
+        return Rows({k: v if k in kept else np.take(v, rows, axis=0) for k, v in state.state.items()}, pictures)
+
+
+def decode(decoder: OnnxDecoder, features: Array, rules: Rules, how: Decoding, n_best: int = 1) -> list[list[Decoded]]:
+    """The best sequences of each picture, as the settings say; always at least one."""
+    if how.beam == 1 and n_best == 1:
+        return [[each] for each in greedy(decoder, features, rules)]
+    found = beam_search(decoder, features, rules, beam=max(how.beam, n_best), alpha=how.alpha, n_best=n_best)
+    return [best or [_nothing()] for best in found]
+
+
+def rules(vocabulary: Vocabulary, how: Decoding) -> Rules:
+    """Padding and unknown words are never written."""
+    return Rules(
+        start=vocabulary.special(START),
+        end=vocabulary.special(END),
+        max_length=how.maximum_length,
+        min_length=how.minimum_length,
+        forbidden=tuple(vocabulary.special(each) for each in (PAD, UNKNOWN) if each in vocabulary.specials),
+        block_ngrams=how.block_ngrams,
+    )
+
+
+def _nothing() -> Decoded:
+    return Decoded(np.zeros(0, np.int64), 0.0, np.zeros(0), 0.0, ended=False)

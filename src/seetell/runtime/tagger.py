@@ -1,0 +1,127 @@
+"""Tags: by a classifier, or label by label."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seetell.bundle import BundleError, SequencePart, TaggerPart
+from seetell.decoding import label_confidences, step_confidences
+from seetell.progress import SILENT, Progress
+from seetell.runtime.graph import Graph
+from seetell.runtime.results import Tag, Tagged
+from seetell.runtime.runner import Runner
+from seetell.runtime.sequence import OnnxDecoder, decode, rules
+from seetell.runtime.stream import AnyPicture, Named, Pictures
+
+Floats = NDArray[np.float32]
+
+
+class Tagger:
+    """Names what is in pictures; made by `open_bundle(…).tagger`.
+
+    `labels` are all that it can give, in the order of `Tagged.scores`.
+    """
+
+    def __init__(self, runner: Runner, part: TaggerPart) -> None:
+        self._runner, bundle = runner, runner.bundle
+        self.layout = part.layout
+        vocabulary = self._vocabulary = bundle.vocabulary(part.vocabulary)
+        self.labels = vocabulary.words
+        self._classifier, self._sequence = part.classifier, part.sequence
+        if part.classifier is not None:
+            if len(part.classifier.thresholds) != len(self.labels):
+                raise BundleError(
+                    f"there are {len(self.labels)} labels, but {len(part.classifier.thresholds)} thresholds",
+                    where=str(bundle.path),
+                    remedy="Export the bundle again",
+                )
+            self._graph = Graph(bundle, part.classifier.graph, ["features"], ["probabilities"])
+            self._thresholds = np.array(part.classifier.thresholds, dtype=np.float32)
+        elif part.sequence is not None:
+            self._decoder = OnnxDecoder(bundle, part.sequence, len(vocabulary))
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, pictures: AnyPicture, *, threshold: float | None = ..., top: int | None = ..., progress: Progress = ...
+    ) -> Tagged: ...
+    @overload
+    def __call__(
+        self,
+        pictures: Iterable[AnyPicture],
+        *,
+        threshold: float | None = ...,
+        top: int | None = ...,
+        progress: Progress = ...,
+    ) -> Iterator[Tagged]: ...
+
+    def __call__(
+        self,
+        pictures: Pictures,
+        *,
+        threshold: float | None = None,
+        top: int | None = None,
+        progress: Progress = SILENT,
+    ) -> Tagged | Iterator[Tagged]:
+        """Tag a picture, or a stream of them in order.
+
+        Args:
+            pictures: a path, the bytes of a file, a Pillow picture, an array, or an iterable of any of these.
+            threshold: only labels that the model is so sure of, instead of the bundle's own choice.
+            top: at most so many, the surest.
+        """
+        work = partial(self._results, threshold, top)
+        result: Tagged | Iterator[Tagged] = self._runner.run(pictures, work, "Tagging", progress)
+        return result
+
+    def tags(
+        self, features: Floats, threshold: float | None = None, top: int | None = None
+    ) -> list[tuple[tuple[Tag, ...], Floats | None]]:
+        """Of each picture its tags and, of a classifier, the scores of all labels."""
+        if self._sequence is not None:
+            return [(self._chosen(each, threshold or 0.0, top), None) for each in self._told(features, self._sequence)]
+        scores = self._graph({"features": features})["probabilities"]
+        if scores.shape != (len(features), len(self.labels)):
+            raise BundleError(
+                f"the model knows {scores.shape[-1]} labels, its list {len(self.labels)}",
+                where=self._graph.where,
+                remedy="Export the bundle again",
+            )
+        return [(self._classified(row, threshold, top), row) for row in scores]
+
+    def _classified(self, row: Floats, threshold: float | None, top: int | None) -> tuple[Tag, ...]:
+        assert self._classifier is not None
+        if threshold is None and top is None:
+            top = self._classifier.top or None
+        if top is not None:
+            limits: Floats | float = threshold or 0.0
+        else:
+            limits = self._thresholds if threshold is None else threshold
+        sure = np.flatnonzero(row >= limits)
+        return self._chosen({int(place): float(row[place]) for place in sure}, 0.0, top)
+
+    def _told(self, features: Floats, part: SequencePart) -> list[dict[int, float]]:
+        """The labels of each picture's best sequence; how sure the model is of each, the beams together say."""
+        how = part.decoding
+        law = replace(rules(self._vocabulary, how), block_ngrams=1)  # no label twice
+        found = []
+        for beams in decode(self._decoder, features, law, how, n_best=how.beam):
+            sure = label_confidences(beams) if how.beam > 1 else step_confidences(beams[0])
+            first = len(self._vocabulary.specials)
+            found.append({token - first: sure.get(token, 0.0) for token in beams[0].tokens.tolist()})
+        return found
+
+    def _chosen(self, confidences: dict[int, float], threshold: float, top: int | None) -> tuple[Tag, ...]:
+        order = sorted(confidences.items(), key=lambda item: -item[1])
+        return tuple(Tag(self.labels[place], sure) for place, sure in order if sure >= threshold)[:top]
+
+    def _results(self, threshold: float | None, top: int | None, pictures: Sequence[Named]) -> list[Tagged]:
+        return self._runner.eye.results(
+            pictures,
+            lambda features: self.tags(features[self.layout], threshold, top),
+            lambda name, said: Tagged(name, None, *said),
+            lambda name, error: Tagged(name, error),
+        )
