@@ -53,6 +53,7 @@ def test_where_learning_starts() -> None:
     assert started_above(1000, 5000) == pytest.approx(10, rel=0.01)
     assert started_above(5000, 25000) == 10
     assert started_above(200, 1000) > guessed_recalls(200, 1000) > 10  # ten would be reached by guessing
+    assert 600 > started_above(10, 50) > guessed_recalls(10, 50)
 
 
 def history(*figures: tuple[float, float]) -> list[dict[str, Any]]:
@@ -123,10 +124,3 @@ def test_a_small_last_batch_is_reckoned_with() -> None:
     detector = CollapseDetector(settings, batch=128)
     assert detector.stuck({"loss": measured, "samples": 1600})
     assert not detector.stuck({"loss": measured})
-
-
-def test_the_threshold_follows_the_validation_split() -> None:
-    assert CollapseDetector.for_loss(MAX, batch=128).threshold == pytest.approx(10, rel=0.01)
-    small = CollapseDetector.for_loss(MAX, batch=128, pictures=200, texts=1000, absolute=True)
-    assert small.threshold == started_above(200, 1000)
-    assert small.absolute
