@@ -120,7 +120,7 @@ class Bar:
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
         from rich.progress import Progress as RichProgress
 
         self._bar = RichProgress(
@@ -130,17 +130,17 @@ class Bar:
             TextColumn("{task.fields[rate]}"),
             console=Console(stderr=True),
         )
-        self._tasks: dict[str, int] = {}
+        self._tasks: dict[str, TaskID] = {}
 
     def __call__(self, event: Event, /) -> None:
         if event.task not in self._tasks:
             if not self._tasks:
                 self._bar.start()
-            self._tasks[event.task] = int(self._bar.add_task(event.task, total=event.total, rate=""))
+            self._tasks[event.task] = self._bar.add_task(event.task, total=event.total, rate="")
         left = "" if event.seconds_left is None else f" · {clock(event.seconds_left)} left"
         note = f" · {event.note}" if event.note else ""
         task = self._tasks[event.task]
-        self._bar.update(  # type: ignore[arg-type]  # a TaskID is an int
+        self._bar.update(
             task, completed=event.done, total=event.total, rate=f"{event.rate:.1f} {event.unit}/s{left}{note}"
         )
         if event.finished:

@@ -7,6 +7,7 @@ import typer
 from seetell.cli.check import check
 from seetell.cli.evaluate import evaluate
 from seetell.cli.learn_features import features
+from seetell.cli.learn_reproduce import reproduce
 from seetell.cli.learn_train import train
 from seetell.errors import SeetellError
 
@@ -23,6 +24,7 @@ app.add_typer(learn, name="learn")
 app.command()(check)
 app.command()(evaluate)
 learn.command()(features)
+learn.command()(reproduce)
 learn.command()(train)
 
 

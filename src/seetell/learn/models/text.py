@@ -20,6 +20,8 @@ class WordVectors(nn.Module):
         trained: how many words, from the first, have a correction.
     """
 
+    given: Tensor
+
     def __init__(
         self,
         words: int,
@@ -44,7 +46,8 @@ class WordVectors(nn.Module):
             nn.init.zeros_(self.correction.weight)
             self.dimensions = dimensions
         else:
-            self.table = nn.Embedding.from_pretrained(given.float(), freeze=self.mode == "frozen", padding_idx=0)
+            self.table = nn.Embedding(given.shape[0], given.shape[1], padding_idx=0, _weight=given.float().clone())
+            self.table.weight.requires_grad_(self.mode == "tuned")
             self.dimensions = given.shape[1]
 
     def forward(self, tokens: Tensor) -> Tensor:

@@ -101,7 +101,7 @@ def load(run: Path, name: str) -> Checkpoint:
             tensors.append(load_file(path))
         except (SafetensorError, OSError) as error:
             raise CheckpointError(f"this checkpoint is damaged ({error})", where=str(path)) from None
-    return Checkpoint(*tensors, state)
+    return Checkpoint(tensors[0], tensors[1], state)
 
 
 def flatten_optimiser(optimiser: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -57,10 +57,10 @@ class TensorBoard:
     def __init__(self, run: Path) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        self._writer = SummaryWriter(str(run / "tensorboard"))  # type: ignore[no-untyped-call]
+        self._writer = SummaryWriter(str(run / "tensorboard"))
 
     def __call__(self, record: Mapping[str, Any], epoch: int) -> None:
         figures = {"loss": record["loss"], "score": record["score"], **flat(record["metrics"], "validation/")}
         for name, value in figures.items():
-            self._writer.add_scalar(name, value, epoch)  # type: ignore[no-untyped-call]
-        self._writer.flush()  # type: ignore[no-untyped-call]
+            self._writer.add_scalar(name, value, epoch)
+        self._writer.flush()

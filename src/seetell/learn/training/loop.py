@@ -131,7 +131,7 @@ class Loop:
                 average.updates = checkpoint.state["updates"]
                 for name in average.values:
                     average.values[name] = checkpoint.training[f"average.{name}"].to(self.fabric.device)
-        module, optimiser = self.fabric.setup(self.task, optimiser)  # type: ignore[assignment]
+        module, optimiser = self.fabric.setup(self.task, optimiser)
         while state.epoch < phase.epochs and not (phase.patience and state.since_best >= phase.patience):
             if not self._epoch(phase, module, optimiser, average):
                 return False

@@ -1,4 +1,4 @@
-"""What a run is made from: the records of each split with their features, and a transform fitted on the training split."""
+"""What a run is made from: records with their features, by split, and a transform fitted on the training split."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

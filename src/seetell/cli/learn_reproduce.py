@@ -1,0 +1,37 @@
+"""`seetell learn reproduce`: a published table, trained again and written beside the original."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def reproduce(
+    table: Annotated[str, typer.Argument(help="Which table: vilalta-table2, kolluru-table1, …")],
+    data: Annotated[list[str], typer.Option("--data", help="The dataset.")],
+    out: Annotated[Path, typer.Option("--out", help="Where the runs and the page go.")],
+    rows: Annotated[str, typer.Option(help="Only these rows, separated by commas: FNE-MH,FC7-MH")] = "",
+    budget: Annotated[str, typer.Option(help="`two-cores`, or `published`.")] = "two-cores",
+    encoder: Annotated[str, typer.Option(help="Another encoder than the recipes'.")] = "",
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Override a setting in every row.")] = None,
+    seeds: Annotated[int, typer.Option(help="How often each row is trained; 0 takes the table's.")] = 0,
+    store: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
+) -> None:
+    """Train the rows of a published table that have not been trained, and write the page of all that have."""
+    from seetell.learn.reproduce import reproduce as run
+    from seetell.learn.tables import table as find
+    from seetell.progress import for_terminal
+
+    page = run(
+        find(table),
+        data,
+        out,
+        rows=[row.strip() for row in rows.split(",") if row.strip()],
+        budget=budget,
+        settings=[*([f"encoder.name={encoder}"] if encoder else []), *(settings or [])],
+        seeds=seeds,
+        root=store,
+        progress=for_terminal(),
+        say=lambda line: typer.echo(line, err=True),
+    )
+    typer.echo(str(page))

@@ -1,0 +1,107 @@
+"""A page of results: headings, paragraphs, tables and pictures, written once and rendered as Markdown and as HTML."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from seetell.learn.training.checkpoints import write_text
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1e; }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+th { border-bottom: 2px solid #999; }
+img { max-width: 100%; }
+pre { background: #f4f4f6; padding: .6rem; overflow-x: auto; }
+@media (prefers-color-scheme: dark) { body { background: #161618; color: #eee; } pre { background: #26262a; } }
+"""
+
+
+@dataclass(frozen=True)
+class Heading:
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    text: str
+
+
+@dataclass(frozen=True)
+class Command:
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture beside the page: its file's name and what it shows."""
+
+    file: str
+    about: str
+
+
+Block = Heading | Paragraph | Command | Table | Figure
+
+
+@dataclass
+class Page:
+    """Blocks under a title."""
+
+    title: str
+    blocks: list[Block] = field(default_factory=list)
+
+    def add(self, *blocks: Block) -> None:
+        self.blocks += blocks
+
+    def write(self, folder: Path, name: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / f"{name}.md", self.markdown())
+        write_text(folder / f"{name}.html", self.html())
+
+    def markdown(self) -> str:
+        return "\n\n".join([f"# {self.title}", *(_markdown(block) for block in self.blocks)]) + "\n"
+
+    def html(self) -> str:
+        body = "\n".join([f"<h1>{html.escape(self.title)}</h1>", *(_html(block) for block in self.blocks)])
+        head = f'<meta charset="utf-8"><title>{html.escape(self.title)}</title><style>{STYLE}</style>'
+        return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+
+
+def _markdown(block: Block) -> str:
+    match block:
+        case Heading(text, level):
+            return f"{'#' * level} {text}"
+        case Paragraph(text):
+            return text
+        case Command(text):
+            return "\n".join("    " + line for line in text.splitlines())
+        case Figure(file, about):
+            return f"![{about}]({file})"
+        case Table(head, rows):
+            lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+            return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _html(block: Block) -> str:
+    match block:
+        case Heading(text, level):
+            return f"<h{level}>{html.escape(text)}</h{level}>"
+        case Paragraph(text):
+            return f"<p>{html.escape(text)}</p>"
+        case Command(text):
+            return f"<pre>{html.escape(text)}</pre>"
+        case Figure(file, about):
+            return f'<p><img src="{html.escape(file)}" alt="{html.escape(about)}"></p>'
+        case Table(head, rows):
+            top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+            body = "\n".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+            return f"<table><thead><tr>{top}</tr></thead><tbody>\n{body}\n</tbody></table>"

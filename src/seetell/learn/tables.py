@@ -1,0 +1,155 @@
+"""The documents' tables: which recipes are their rows, which figures their columns, and what they are asked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seetell.errors import SeetellError
+
+PIPELINES = ("sh-bl", "sh", "mh-bl", "mh", "soe-bl", "soe", "moe-bl", "moe", "ph", "poe")
+RETRIEVAL = (
+    ("i→t R@1", "image_to_text.r1"),
+    ("R@5", "image_to_text.r5"),
+    ("R@10", "image_to_text.r10"),
+    ("Med", "image_to_text.median_rank"),
+    ("t→i R@1", "text_to_image.r1"),
+    ("R@5", "text_to_image.r5"),
+    ("R@10", "text_to_image.r10"),
+    ("Med", "text_to_image.median_rank"),
+    ("Sum", "sum_of_recalls"),
+)
+Results = Mapping[str, Sequence[Mapping[str, float]]]  # recipe → the flat metrics of each seed
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table of a document.
+
+    Args:
+        published_on: the dataset its figures are of.
+        rows: recipes, in the document's order.
+        columns: heading and flat metric name.
+        main: the metric that rows are compared by.
+        seeds: how often each row is trained.
+        says: sentences about the measured figures.
+        stop_when_started: a run ends as soon as it has learned anything, or has not after 30 epochs.
+    """
+
+    name: str
+    title: str
+    document: str
+    published_on: str
+    rows: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+    main: str
+    says: Callable[[Results], list[str]]
+    seeds: int = 1
+    stop_when_started: bool = False
+
+
+def published_figures(published: Mapping[str, Any]) -> dict[str, float]:
+    """A recipe's published figures, flat; the sum of recalls where all six are there."""
+    from seetell.learn.training.curves import flat
+
+    figures = flat(published)
+    recalls = [figures.get(f"{side}.r{k}") for side in ("image_to_text", "text_to_image") for k in (1, 5, 10)]
+    if all(value is not None for value in recalls):
+        figures["sum_of_recalls"] = sum(value for value in recalls if value is not None)
+    return figures
+
+
+def mean(results: Results, recipe: str, metric: str) -> float | None:
+    """A metric of a recipe, averaged over its seeds; None where it has not run."""
+    values = [seed[metric] for seed in results.get(recipe, ()) if metric in seed]
+    return sum(values) / len(values) if values else None
+
+
+def full_network_says(results: Results) -> list[str]:
+    """Whether the full-network embedding wins everywhere, and whether by more than pipelines differ."""
+    gains: dict[str, float] = {}
+    scores: dict[str, list[float]] = {"fc7": [], "fne": []}
+    for pipeline in PIPELINES:
+        pair = [mean(results, f"{side}-{pipeline}", "sum_of_recalls") for side in ("fc7", "fne")]
+        if pair[0] is not None and pair[1] is not None:
+            gains[pipeline.upper().replace("BL", "bl")] = pair[1] - pair[0]
+            scores["fc7"].append(pair[0])
+            scores["fne"].append(pair[1])
+    if not gains:
+        return []
+    won = [name for name, gain in gains.items() if gain > 0]
+    listed = ", ".join(f"{name} {gain:+.1f}" for name, gain in gains.items())
+    average = sum(gains.values()) / len(gains)
+    lines = [
+        f"The full-network embedding has the higher sum of recalls in {len(won)} of the {len(gains)} pipelines that ran "
+        f"with both embeddings: {listed}; on average {average:+.1f}."
+    ]
+    if len(gains) > 1:
+        spread = {side: max(values) - min(values) for side, values in scores.items()}
+        lines.append(
+            f"Between the best and the worst of these pipelines lie {spread['fc7']:.1f} points with FC7 and "
+            f"{spread['fne']:.1f} with FNE. The document finds that FNE always wins, and by more than pipelines differ; "
+            f"here the first {'holds' if len(won) == len(gains) else 'does not hold'} and the second "
+            f"{'holds' if average > max(spread.values()) else 'does not hold'}."
+        )
+    return lines
+
+
+def starts_say(results: Results) -> list[str]:
+    """How often training started."""
+    counts = {name: f"{sum(s['started'] for s in seeds):.0f}/{len(seeds)}" for name, seeds in results.items()}
+    listed = ", ".join(f"{name.removeprefix('table5-').upper()} {count}" for name, count in counts.items())
+    return [f"Runs that started to learn: {listed}."] if counts else []
+
+
+def triplets_say(results: Results) -> list[str]:
+    """Whether ten hard negatives are so much worse than one."""
+    one, ten = (mean(results, f"two-branch-{k}", "sum_of_recalls") for k in ("k1", "k10"))
+    if one is None or ten is None:
+        return []
+    verdict = "as in the document" if ten < 0.6 * one else "unlike in the document, where it collapses"
+    return [f"With ten hard negatives the sum of recalls is {ten:.1f}, with one {one:.1f}: {verdict}."]
+
+
+def _vilalta(number: int, dataset: str) -> PublishedTable:
+    rows = tuple(f"{side}-{pipeline}" for pipeline in PIPELINES for side in ("fc7", "fne"))
+    title = f"Vilalta et al., Table {number}: visual-semantic pipelines, FC7 against FNE"
+    name = f"vilalta-table{number}"
+    return PublishedTable(name, title, "vilalta", dataset, rows, RETRIEVAL, "sum_of_recalls", full_network_says)
+
+
+def _kolluru(number: int, dataset: str) -> PublishedTable:
+    rows = ("two-branch-k1", "two-branch-k10", "two-branch-semi-hard", "two-branch-all")
+    title = f"Kolluru, Table {number}: the two-branch network and its negatives"
+    return PublishedTable(
+        f"kolluru-table{number}", title, "kolluru", dataset, rows, RETRIEVAL, "sum_of_recalls", triplets_say
+    )
+
+
+TABLES = {
+    table.name: table
+    for table in (
+        _vilalta(2, "flickr8k"),
+        _vilalta(3, "flickr30k"),
+        _vilalta(4, "coco"),
+        PublishedTable(
+            "vilalta-table5",
+            "Vilalta et al., Table 5: how often training starts",
+            "vilalta",
+            "flickr8k",
+            tuple(f"table5-{side}-moe-{kind}" for side in ("fc7", "fne") for kind in ("bl", "bl-abs", "abs")),
+            (("started", "started"), ("epoch it started in", "started_in"), ("Sum", "sum_of_recalls")),
+            "started",
+            starts_say,
+            seeds=5,
+            stop_when_started=True,
+        ),
+        _kolluru(1, "flickr30k"),
+        _kolluru(2, "coco"),
+    )
+}
+
+
+def table(name: str) -> PublishedTable:
+    if name not in TABLES:
+        raise SeetellError(f"there is no table {name!r}", remedy=f"There are: {', '.join(TABLES)}")
+    return TABLES[name]
