@@ -1,0 +1,87 @@
+"""Pictures of what captioners tell: best, worst and random captions of a split, and where each word was looked for."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from PIL import Image
+
+from seetell.data import Record
+from seetell.decoding import Decoded
+from seetell.images import decode
+from seetell.learn.models.captioner import Captioner
+from seetell.learn.training.inputs import PictureInputs
+from seetell.learn.training.run import Run
+from seetell.learn.training.telling import DecodingSettings, sentences, tell
+from seetell.metrics.attention import looks_at_what_it_names, named_things
+from seetell.metrics.captions.scores import score_captions
+from seetell.pictures.attention import Told, attention_sheet
+from seetell.pictures.captions import Captioned, caption_sheets
+from seetell.pictures.sheet import save_picture
+
+
+def told_by(run: Run, pictures: PictureInputs, places: np.ndarray | None = None) -> list[Decoded]:
+    """What a run's best model tells of some pictures, by the run's own decoding."""
+    assert run.vocabulary is not None
+    settings = DecodingSettings.of(run.recipe.decoding)
+    return tell(cast(Captioner, run.model()), pictures, run.vocabulary, settings, places=places)
+
+
+def write_caption_sheets(
+    run: Run, records: Sequence[Record], told: Sequence[Decoded], out: Path, *, count: int = 12
+) -> list[Path]:
+    """Write `best.png`, `worst.png` and `random.png`, by each picture's CIDEr."""
+    assert run.vocabulary is not None
+    captions = [" ".join(words) for words in sentences(told, run.vocabulary)]
+    scores = score_captions(captions, [record.captions for record in records], meteor=False).per_picture["cider"]
+    captioned = [
+        Captioned(lambda record=record: _open(record), caption, record.captions, float(score))  # type: ignore[misc]
+        for record, caption, score in zip(records, captions, scores, strict=True)
+    ]
+    paths = []
+    for name, sheet in caption_sheets(captioned, count=count).items():
+        paths.append(out / f"{name}.png")
+        save_picture(sheet, paths[-1])
+    return paths
+
+
+def write_attention_sheets(
+    runs: Mapping[str, Run], records: Sequence[Record], pictures: PictureInputs, places: Sequence[int], out: Path
+) -> list[Path]:
+    """Write a sheet a picture with the attention of each run below the other's: soft above hard (Xu, Figure 3).
+
+    Args:
+        runs: by the name they have on the sheet.
+        places: which pictures.
+    """
+    chosen = np.asarray(places)
+    by_run = {name: (run, told_by(run, pictures, chosen)) for name, run in runs.items()}
+    paths = []
+    for number, place in enumerate(places):
+        picture = _open(records[place])
+        told = []
+        for name, (run, captions) in by_run.items():
+            one = captions[number]
+            if one.attention is not None and run.vocabulary is not None and len(one.tokens):
+                told.append(Told(run.vocabulary.decode(one.tokens.tolist()), one.attention, one.gate, name))
+        if told:
+            box = next(iter(runs.values())).preparation.visible_box(picture.size)
+            paths.append(out / f"attention-{Path(records[place].key).stem}.png")
+            save_picture(attention_sheet(picture, told, box=box), paths[-1])
+    return paths
+
+
+def attention_on_things(run: Run, records: Sequence[Record], told: Sequence[Decoded]) -> dict[str, float]:
+    """How far the attention of words that name things falls on them, where the dataset knows where they are."""
+    assert run.vocabulary is not None
+    named = []
+    for record, one in zip(records, told, strict=True):
+        if record.boxes and one.attention is not None:
+            view = run.preparation.visible_box(_open(record).size)
+            named += named_things(run.vocabulary.decode(one.tokens.tolist()), one.attention, record.boxes, view)
+    return looks_at_what_it_names(named)
+
+
+def _open(record: Record) -> Image.Image:
+    return decode(record.picture.read(), name=record.picture.name)

@@ -1,0 +1,58 @@
+"""Sheets of what a captioning run tells, and whether it looks at what it names."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from seetell.decoding import Decoded
+from seetell.learn.recipes import load
+from seetell.learn.training.caption_sheets import (
+    attention_on_things,
+    told_by,
+    write_attention_sheets,
+    write_caption_sheets,
+)
+from seetell.learn.training.materials import captioned
+from seetell.learn.training.run import Run, train
+from seetell.progress import SILENT
+
+SETTINGS = ["encoder.name=test_efficientnet@random", "phases.epochs=1", "decoding.maximum_length=5", "decoding.beam=2"]
+
+
+@pytest.fixture(scope="module")
+def soft(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    recipe = load("attend-soft", dataset="scenes", settings=SETTINGS)
+    return train(recipe, ["scenes:40"], tmp_path_factory.mktemp("runs") / "soft", accelerator="cpu")
+
+
+def test_sheets_are_written(soft: Run, tmp_path: Path) -> None:
+    records, pictures = soft.materials(["scenes:40"], "test", root=None, progress=SILENT).split("test", captioned)
+    told = told_by(soft, pictures)
+    paths = write_caption_sheets(soft, records, told, tmp_path, count=2)
+    assert [path.name for path in paths] == ["best.png", "worst.png", "random.png"]
+    one = write_attention_sheets({"soft": soft}, records, pictures, [1, 3], tmp_path / "one")
+    both = write_attention_sheets({"soft": soft, "again": soft}, records, pictures, [1, 3], tmp_path / "both")
+    assert len(one) == len(both) == 2
+    for alone, pair in zip(one, both, strict=True):
+        assert Image.open(pair).height > 1.5 * Image.open(alone).height
+
+
+def test_looking_at_what_is_named(soft: Run) -> None:
+    """Captions whose attention is put, by hand, on the boxes they name, and beside them."""
+    assert soft.vocabulary is not None
+    records, _ = soft.materials(["scenes:40"], "test", root=None, progress=SILENT).split("test", captioned)
+    gains = {}
+    for where in ("on", "beside"):
+        told = []
+        for record in records:
+            box = next(box for box in record.boxes if box.label in soft.vocabulary)
+            row, column = int((box.top + box.bottom) * 4.5), int((box.left + box.right) * 4.5)
+            weights = np.zeros((9, 9))
+            weights[min(row, 8), min(column, 8)] = 1.0
+            attention = weights if where == "on" else np.roll(weights, 4, axis=(0, 1))
+            tokens = np.array([soft.vocabulary.index(box.label)])
+            told.append(Decoded(tokens, 0.0, np.zeros(1), 0.0, True, attention.reshape(1, 81)))
+        gains[where] = attention_on_things(soft, records, told)["attention_gain"]
+    assert gains["on"] > 1.5 > gains["beside"]
