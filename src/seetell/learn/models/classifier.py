@@ -16,22 +16,54 @@ Departures of ours: label weights are not normalised; places may first pass a hi
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 
-class Classifier(nn.Module):
+class Scorer(nn.Module):
+    """A model that gives every label a logit of its own, (B, labels).
+
+    Args:
+        labels: how many there are.
+        transform: what is done to raw features first; fitted on the training split.
+        activation: what makes logits confidences: "sigmoid", each label for itself, or "softmax".
+    """
+
+    thresholds: Tensor  # (labels,): the logits from which on labels are given; fitted when the model is validated
+
+    def __init__(
+        self, labels: int, transform: nn.Module, activation: Literal["sigmoid", "softmax"] = "sigmoid"
+    ) -> None:
+        super().__init__()
+        self.transform = transform
+        self.activation = activation
+        self.register_buffer("thresholds", torch.zeros(labels))
+
+    def confidence(self, logits: Tensor) -> Tensor:
+        """From 0 to 1; with "sigmoid", a half at the threshold."""
+        return logits.softmax(1) if self.activation == "softmax" else (logits - self.thresholds).sigmoid()
+
+
+class Classifier(Scorer):
     """Args:
     features: width of the picture's vector.
     labels: how many there are.
     transform: what is done to raw features first; fitted on the training split.
     dropout: on the features.
+    activation: see `Scorer`.
     """
 
-    def __init__(self, features: int, labels: int, transform: nn.Module, dropout: float = 0.5) -> None:
-        super().__init__()
-        self.transform = transform
+    def __init__(
+        self,
+        features: int,
+        labels: int,
+        transform: nn.Module,
+        dropout: float = 0.5,
+        activation: Literal["sigmoid", "softmax"] = "sigmoid",
+    ) -> None:
+        super().__init__(labels, transform, activation)
         self.dropout = nn.Dropout(dropout)
         self.output = nn.Linear(features, labels)
         nn.init.xavier_uniform_(self.output.weight)
@@ -43,7 +75,7 @@ class Classifier(nn.Module):
         return logits
 
 
-class GridClassifier(nn.Module):
+class GridClassifier(Scorer):
     """Args:
     features: width of one place of the grid.
     labels: how many there are.
@@ -66,9 +98,8 @@ class GridClassifier(nn.Module):
         dropout: float = 0.3,
         picture_dropout: float = 0.0,
     ) -> None:
-        super().__init__()
+        super().__init__(labels, transform)
         self.temperatures, self.weight = tuple(temperatures), weight
-        self.transform = transform
         self.picture_dropout, self.dropout = nn.Dropout(picture_dropout), nn.Dropout(dropout)
         if hidden:
             self.hidden: nn.Module = nn.Sequential(nn.Linear(features, hidden), nn.GELU(), nn.LayerNorm(hidden))
