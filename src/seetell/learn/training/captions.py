@@ -190,13 +190,14 @@ def setup(materials: Materials) -> Setup:
 def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Tell every picture of a split and score the captions.
 
-    `beam` and the other settings of `[decoding]` may be given, and `meteor` (see `score_captions`).
+    `beam` (0: the recipe's) and the other settings of `[decoding]` may be given, and `meteor` (see `score_captions`).
     """
     assert run.vocabulary is not None
     records, pictures = materials.split(split, captioned)
     tokenizer = tokenizer_by_name(run.recipe.text.tokenizer)
     data = ToldPictures.of(records, pictures, tokenizer, run.vocabulary)
-    chosen = {key: value for key, value in options.items() if key in DecodingSettings.__dataclass_fields__}
+    known = DecodingSettings.__dataclass_fields__
+    chosen = {key: value for key, value in options.items() if key in known and (key, value) != ("beam", 0)}
     settings = DecodingSettings.of({**run.recipe.decoding, **chosen})
     model = cast(Captioner, run.model())
     told = sentences(tell(model, pictures, run.vocabulary, settings), run.vocabulary)
