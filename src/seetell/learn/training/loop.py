@@ -264,9 +264,9 @@ def make_optimiser(name: str, groups: list[dict[str, Any]], settings: Any) -> to
         group["initial_lr"] = group["lr"]
     match name:
         case "adam":
-            return torch.optim.Adam(groups, weight_decay=settings.weight_decay)
+            return torch.optim.Adam(groups, weight_decay=settings.weight_decay, fused=True)
         case "adamw":
-            return torch.optim.AdamW(groups, weight_decay=settings.weight_decay)
+            return torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=True)
         case "rmsprop":
             return torch.optim.RMSprop(groups, weight_decay=settings.weight_decay)
     raise SeetellError(f"there is no optimiser {name!r}", remedy="Choose one of: adam, adamw, rmsprop")
