@@ -12,6 +12,7 @@ import torch
 
 from seetell.errors import SeetellError
 from seetell.learn.batching import Sequences
+from seetell.learn.encoders import Encoder
 from seetell.learn.recipes import Recipe, load
 from seetell.learn.training import checkpoints
 from seetell.learn.training.loop import State
@@ -101,6 +102,37 @@ def test_other_recipes_train(name: str, tmp_path: Path) -> None:
     run = train(load(name, settings=settings), DATA, tmp_path / "run", accelerator="cpu")
     assert len(run.history()) == 1
     assert np.isfinite(run.history()[0]["loss"])
+
+
+def test_the_network_is_trained_along_with_the_model(tmp_path: Path) -> None:
+    """From augmented pictures, the first two stages frozen; stopped and resumed bit for bit."""
+    live = small(
+        *(
+            "fc7-mh",
+            "encoder.train=true",
+            "encoder.augment=true",
+            "encoder.frozen_stages=2",
+            "encoder.learning_rate=0.01",
+        )
+    )
+    whole = train(live, DATA, tmp_path / "whole", accelerator="cpu")
+    before = Encoder.load("test_efficientnet@random").network
+    after = {
+        name.removeprefix("model.transform.encoder.network."): value
+        for name, value in checkpoints.load(whole.path, "best").model.items()
+    }
+    parameters = [name for name, _ in before.named_parameters()]
+    changed = [not torch.equal(before.get_parameter(name), after[name]) for name in parameters]
+    assert not changed[0]
+    assert changed[-1]
+    assert changed == sorted(changed)  # frozen up to a point, trained from there on
+    taken = iter(range(1000))
+    train(live, DATA, tmp_path / "cut", accelerator="cpu", stop=lambda state: next(taken) == 4)
+    resumed = train(live, DATA, tmp_path / "cut", accelerator="cpu", resume=True)
+    assert without_time(resumed.history()) == without_time(whole.history())
+    materials = whole.materials(DATA, "val", root=None, progress=SILENT)
+    best = max(whole.history(), key=lambda record: record["score"])
+    assert family("retrieval").evaluate(whole, materials, "val", {})["metrics"] == best["metrics"]
 
 
 def test_two_processes_train_one_model(tmp_path: Path) -> None:

@@ -38,9 +38,15 @@ class EncoderSettings:
     layout: str = "pooled"
     crops: int = 1
     transform: str = ""  # of the raw features: none, unit, standardise, full_network; "": what the layout usually takes
-    train: bool = False  # fine-tune the network together with the model, from pictures instead of stored features
-    learning_rate: float = 1e-5  # of the network, where it is trained
-    augment: bool = False  # random crops and flips, where pictures are read
+    augment: bool = False  # train from randomly cropped and mirrored pictures instead of stored features
+    train: bool = False  # train the network together with the model, from pictures
+    frozen_stages: int = 0  # of a network that is trained, so many stages are left as they are
+    learning_rate: float = 1e-5  # of a network that is trained
+
+    @property
+    def live(self) -> bool:
+        """Whether pictures are read while training."""
+        return self.train or self.augment
 
 
 @dataclass(frozen=True)

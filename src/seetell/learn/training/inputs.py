@@ -1,12 +1,20 @@
-"""What a task reads of a picture while it trains: features from the store, or the pictures themselves."""
+"""What a task reads of a picture while it trains: features from the store, or the picture itself."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from seetell.data import Record
+from seetell.images import Preparation, decode
+from seetell.learn.augmentation import random_pixels
 from seetell.learn.encoders import FeatureStore
+from seetell.learn.encoders.keys import usable_cores
+from seetell.learn.encoders.pipeline import scale
 
 
 class PictureInputs(Protocol):
@@ -30,6 +38,34 @@ class StoredFeatures:
 
     def batch(self, indices: np.ndarray, random: np.random.Generator | None = None) -> Tensor:
         return self.store.tensor(self.rows[indices])
+
+
+class LivePictures:
+    """Pictures, decoded and prepared when they are asked for: (B, 3, H, W), scaled.
+
+    Args:
+        augment: in training, random crops and mirror images.
+    """
+
+    def __init__(self, records: Sequence[Record], preparation: Preparation, *, augment: bool) -> None:
+        self.records, self.preparation, self.augment = records, preparation, augment
+        self.pool = ThreadPoolExecutor(usable_cores())
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def batch(self, indices: np.ndarray, random: np.random.Generator | None = None) -> Tensor:
+        chances = [None] * len(indices) if random is None or not self.augment else random.spawn(len(indices))
+        pixels = list(self.pool.map(self._pixels, indices.tolist(), chances))
+        return scale(torch.from_numpy(np.stack(pixels)), self.preparation)
+
+    def _pixels(self, index: int, random: np.random.Generator | None) -> NDArray[np.uint8]:
+        picture = self.records[index].picture
+        image = decode(picture.read(), name=picture.name, at_least=self.preparation.resize)
+        if random is not None:
+            return random_pixels(image, self.preparation, random)
+        (centre,) = self.preparation.pixels(image, name=picture.name)
+        return np.asarray(centre)
 
 
 def in_batches(count: int, size: int) -> Sequence[np.ndarray]:

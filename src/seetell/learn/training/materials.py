@@ -1,6 +1,6 @@
 """What a run is made from: records with their features, by split, and a transform fitted on the training split."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,10 @@ from torch.nn.functional import normalize
 from seetell.data import Dataset, Record
 from seetell.errors import DatasetError
 from seetell.images import Preparation
-from seetell.learn.encoders import FeatureStore, FullNetworkTransform, LayoutSpec, Standardise
+from seetell.learn.encoders import Encoder, FeatureStore, FullNetworkTransform, LayoutSpec, Standardise
+from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import EncoderSettings, Recipe, RecipeError
-from seetell.learn.training.inputs import PictureInputs, StoredFeatures, in_batches
+from seetell.learn.training.inputs import LivePictures, PictureInputs, StoredFeatures, in_batches
 
 TRANSFORMS = ("none", "unit", "standardise", "full_network")
 FITTED_ON = 2_000  # grids are large: statistics of their places come from this many pictures
@@ -50,7 +51,10 @@ class Materials:
     features: Features
 
     def split(self, name: str, wanted: Callable[[Record], object]) -> tuple[list[Record], PictureInputs]:
-        """The records of a split that have what is `wanted` (captions, labels) and a readable picture."""
+        """The records of a split that have what is `wanted` (captions, labels) and a readable picture.
+
+        What is read of a picture is its stored features or, where the recipe trains from pictures, its pixels.
+        """
         records = [r for r in self.dataset.split(name) if wanted(r) and r.key in self.features.rows]
         if not records:
             raise DatasetError(
@@ -58,14 +62,26 @@ class Materials:
                 where=self.dataset.name,
                 remedy="Look at it with: seetell check",
             )
-        rows = np.array([self.features.rows[record.key] for record in records])
-        return records, StoredFeatures(self.features.store, rows)
+        if self.recipe.encoder.live:
+            return records, LivePictures(records, self.features.preparation, augment=self.recipe.encoder.augment)
+        return records, self._stored(records)
+
+    def _stored(self, records: Sequence[Record]) -> StoredFeatures:
+        return StoredFeatures(self.features.store, np.array([self.features.rows[record.key] for record in records]))
 
     def transform(self, pictures: PictureInputs) -> nn.Module:
-        """What is done to raw features before the model reads them, fitted on the training pictures."""
+        """What is done to raw features before the model reads them, fitted on the training pictures.
+
+        Where the recipe trains from pictures, the network itself comes first.
+        """
+        if isinstance(pictures, LivePictures):
+            return live_transform(self.recipe.encoder, self._fitted(self._stored(pictures.records)))
+        return self._fitted(pictures)
+
+    def _fitted(self, pictures: PictureInputs) -> nn.Module:
         name, width = transform_name(self.recipe.encoder), self.features.layout.shape[-1]
         if name in ("none", "unit"):
-            return empty_transform(name, width)
+            return plain_transform(name, width)
         few = np.linspace(0, len(pictures) - 1, FITTED_ON).astype(int) if len(self.features.layout.shape) > 1 else None
         chosen = np.arange(len(pictures)) if few is None else np.unique(few)
         batches = (pictures.batch(chosen[some]).numpy().reshape(-1, width) for some in in_batches(len(chosen), 256))
@@ -85,8 +101,19 @@ def transform_name(encoder: EncoderSettings) -> str:
     return name
 
 
-def empty_transform(name: str, width: int) -> nn.Module:
-    """A transform that waits for its statistics from a checkpoint."""
+def empty_transform(encoder: EncoderSettings, width: int) -> nn.Module:
+    """A transform that waits for its statistics, and a network that was trained along for its weights."""
+    transform = plain_transform(transform_name(encoder), width)
+    return live_transform(encoder, transform) if encoder.live else transform
+
+
+def live_transform(settings: EncoderSettings, then: nn.Module) -> LiveEncoder:
+    encoder = Encoder.load(settings.name)
+    return LiveEncoder(encoder, settings.layout, then, settings.train, settings.frozen_stages, settings.learning_rate)
+
+
+def plain_transform(name: str, width: int) -> nn.Module:
+    """A transform without statistics."""
     match name:
         case "unit":
             return Unit()

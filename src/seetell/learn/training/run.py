@@ -20,7 +20,7 @@ from seetell.learn.recipes import Recipe
 from seetell.learn.training import checkpoints, curves
 from seetell.learn.training.checkpoints import CheckpointError, read_json, write_json, write_text
 from seetell.learn.training.loop import Loop, State
-from seetell.learn.training.materials import Features, Materials, empty_transform, transform_name
+from seetell.learn.training.materials import Features, Materials, empty_transform
 from seetell.learn.training.task import Task
 from seetell.progress import SILENT, Progress
 from seetell.text import Vocabulary
@@ -123,11 +123,12 @@ def build_model(recipe: Recipe, layout: LayoutSpec, given: Mapping[str, Any], **
     values: dict[str, Any] = {
         "features": width,
         "sections": layout.sections,
-        "transform": empty_transform(transform_name(recipe.encoder), width),
         **{key: value for key, value in given.items() if key != "vector_dimensions"},
     }
     if "vector_dimensions" in given:  # room for word vectors; a checkpoint fills it
         values["vectors"] = torch.zeros(given["words"], given["vector_dimensions"])
+    if "transform" not in more:
+        values["transform"] = empty_transform(recipe.encoder, width)
     return build(recipe.model, **{**values, **more})
 
 

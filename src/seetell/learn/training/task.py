@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import Phase
 
 
@@ -57,5 +58,12 @@ class Task(nn.Module, ABC):
         return ""
 
     def parameter_groups(self, learning_rate: float) -> list[dict[str, Any]]:
-        """The parameters and their learning rates."""
-        return [{"params": [p for p in self.parameters() if p.requires_grad], "lr": learning_rate}]
+        """The parameters and their learning rates: a network that is trained along has its own."""
+        groups: list[dict[str, Any]] = [
+            {"params": [p for p in live.encoder.parameters() if p.requires_grad], "lr": live.learning_rate}
+            for live in self.modules()
+            if isinstance(live, LiveEncoder)
+        ]
+        taken = {id(p) for group in groups for p in group["params"]}
+        rest = [p for p in self.parameters() if p.requires_grad and id(p) not in taken]
+        return [{"params": rest, "lr": learning_rate}, *(group for group in groups if group["params"])]

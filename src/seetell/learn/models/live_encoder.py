@@ -1,0 +1,55 @@
+"""A network that looks at the pictures while the model learns, in the place of stored features.
+
+Every model begins with a transform of the features it is given. With a live encoder for its transform it is given
+pixels instead, and the network can be trained together with it (Kolluru, section 3.1; Ren, section 6).
+"""
+
+import torch
+from torch import Tensor, nn
+
+from seetell.learn.encoders import Encoder
+from seetell.learn.encoders.layouts import stages
+
+
+class LiveEncoder(nn.Module):
+    """Args:
+    encoder: the network.
+    layout: what the model reads of it.
+    then: the transform of its features.
+    trained: whether the network's weights are trained; its batch normalisations keep their statistics either way,
+        because batches of a few pictures would spoil them.
+    frozen_stages: so many of the network's stages, from the first, are left as they are.
+    learning_rate: of the network.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        layout: str,
+        then: nn.Module,
+        trained: bool = True,
+        frozen_stages: int = 0,
+        learning_rate: float = 1e-5,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.layout, self.then, self.trained = encoder, layout, then, trained
+        self.learning_rate = learning_rate
+        encoder.requires_grad_(trained)
+        if trained and frozen_stages:
+            last = stages(encoder.network)[frozen_stages - 1][0]
+            names = [name for name, _ in encoder.network.named_parameters()]  # in the order in which they run
+            end = max(i for i, name in enumerate(names) if name.startswith(f"{last}."))
+            for name, parameter in encoder.network.named_parameters():
+                parameter.requires_grad_(names.index(name) > end)
+
+    def train(self, mode: bool = True) -> "LiveEncoder":
+        super().train(mode)
+        self.encoder.eval()
+        return self
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """(B, 3, H, W) prepared pixels → the layout's features, transformed."""
+        with torch.set_grad_enabled(self.trained and torch.is_grad_enabled()):
+            features = self.encoder(pixels, self.layout)
+        transformed: Tensor = self.then(features)
+        return transformed
