@@ -18,6 +18,14 @@ RETRIEVAL = (
     ("Med", "text_to_image.median_rank"),
     ("Sum", "sum_of_recalls"),
 )
+WITHOUT_PENALTY = tuple((f"BLEU-{n} without penalty", f"bleu{n}_no_bp") for n in (1, 2, 3, 4))
+CAPTIONS = (
+    *((f"BLEU-{n}", f"bleu{n}") for n in (1, 2, 3, 4)),
+    ("METEOR", "meteor"),
+    ("ROUGE-L", "rouge_l"),
+    ("CIDEr", "cider"),
+    ("next word", "next_word_accuracy"),
+)
 Results = Mapping[str, Sequence[Mapping[str, float]]]  # recipe → the flat metrics of each seed
 
 
@@ -110,6 +118,22 @@ def triplets_say(results: Results) -> list[str]:
     return [f"With ten hard negatives the sum of recalls is {ten:.1f}, with one {one:.1f}: {verdict}."]
 
 
+def attention_says(results: Results) -> list[str]:
+    """Whether hard attention beats soft, as in the document."""
+    soft, hard = (mean(results, f"attend-{kind}", "bleu4_no_bp") for kind in ("soft", "hard"))
+    if soft is None or hard is None:
+        return []
+    verdict = "as in the document" if hard > soft else "unlike in the document"
+    return [f"BLEU-4 without penalty is {hard:.1f} with hard attention and {soft:.1f} with soft: {verdict}."]
+
+
+def families_say(results: Results) -> list[str]:
+    """The captioners from best to worst."""
+    scores = {name: score for name in results if (score := mean(results, name, "cider")) is not None}
+    listed = ", ".join(f"{name} {scores[name]:.1f}" for name in sorted(scores, key=lambda name: -scores[name]))
+    return [f"By CIDEr: {listed}."] if len(scores) > 1 else []
+
+
 def _vilalta(number: int, dataset: str) -> PublishedTable:
     rows = tuple(f"{side}-{pipeline}" for pipeline in PIPELINES for side in ("fc7", "fne"))
     title = f"Vilalta et al., Table {number}: visual-semantic pipelines, FC7 against FNE"
@@ -142,6 +166,26 @@ TABLES = {
             starts_say,
             seeds=5,
             stop_when_started=True,
+        ),
+        PublishedTable(
+            "xu-table1",
+            "Xu et al., Table 1: soft and hard attention",
+            "xu",
+            "flickr8k",
+            ("attend-soft", "attend-hard"),
+            (*WITHOUT_PENALTY, *CAPTIONS),
+            "bleu4_no_bp",
+            attention_says,
+        ),
+        PublishedTable(
+            "vaishali",
+            "Vaishali et al.: the merge captioner and its relatives",
+            "vaishali",
+            "flickr8k",
+            ("merge", "initial", "convolutional", "attend-soft"),
+            CAPTIONS,
+            "cider",
+            families_say,
         ),
         _kolluru(1, "flickr30k"),
         _kolluru(2, "coco"),
