@@ -9,6 +9,7 @@ from seetell.cli.evaluate import evaluate
 from seetell.cli.learn_features import features
 from seetell.cli.learn_reproduce import reproduce
 from seetell.cli.learn_train import train
+from seetell.cli.learn_tune import tune
 from seetell.errors import SeetellError
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app.command()(evaluate)
 learn.command()(features)
 learn.command()(reproduce)
 learn.command()(train)
+learn.command()(tune)
 
 
 @app.callback(invoke_without_command=True)

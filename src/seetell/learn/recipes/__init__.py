@@ -103,6 +103,7 @@ class Recipe:
     text: TextSettings = field(default_factory=TextSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     decoding: Mapping[str, Any] = field(default_factory=dict)
+    tune: Mapping[str, Any] = field(default_factory=dict)  # what `seetell learn tune` may try for a setting
     published: Mapping[str, Any] = field(default_factory=dict)
     budget: str = "two-cores"
 
