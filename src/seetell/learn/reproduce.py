@@ -151,10 +151,11 @@ def _setting(table: PublishedTable, specs: Sequence[str], runs: Mapping[str, Any
     seconds = sum(result["seconds"] for found in runs.values() for _, result in found)
     seeds = max(len(found) for found in runs.values())
     datasets = ", ".join(sorted({spec.partition(":")[0] for spec in specs}))
+    crops = "one crop" if recipe.encoder.crops == 1 else f"{recipe.encoder.crops} crops"
     lines = [
         f"Measured on {datasets}, test split, with the model that was best on the validation split. Encoder "
-        f"{recipe.encoder.name.partition('@')[0]}, {recipe.encoder.crops} crop{'s' if recipe.encoder.crops > 1 else ''}; "
-        f"budget `{recipe.budget}`; {seeds} seed{'s' if seeds > 1 else ''}; {clock(seconds)} of training in all.",
+        f"{recipe.encoder.name.partition('@')[0]}, {crops}; budget `{recipe.budget}`; "
+        f"{seeds} seed{'s' if seeds > 1 else ''}; {clock(seconds)} of training in all.",
     ]
     if kind != table.published_on:
         lines.append(

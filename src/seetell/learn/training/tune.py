@@ -113,8 +113,9 @@ def write_page(study: optuna.Study, name: str, specs: Sequence[str], out: Path) 
     page = Page(f"Settings tried for {name}")
     page.add(
         Paragraph(
-            f"{len(trials)} trials on {', '.join(spec.partition(':')[0] for spec in specs)}, {len(trials) - len(done)} of "
-            f"them ended early. The best validation score is {best.value:.2f} (trial {best.number})."
+            f"{len(trials)} trials on {', '.join(spec.partition(':')[0] for spec in specs)}, "
+            f"{len(trials) - len(done)} of them ended early. "
+            f"The best validation score is {best.value:.2f} (trial {best.number})."
         ),
         Command(f"seetell learn train {name} " + " ".join(f"--set {k}={v}" for k, v in best.params.items())),
     )
