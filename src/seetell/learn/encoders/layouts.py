@@ -106,7 +106,7 @@ class Reader(nn.Module):
         read: dict[int, Tensor] = {}
 
         def take(position: int, output: Tensor) -> None:
-            read[position] = places[position][1].read(output, len(pixels))
+            read[position] = places[position][1].read(output, pixels.shape[0])
 
         with watching(self.network, [(place.module, place.call) for _, place in places], take):
             last: Tensor = self.network.forward_features(pixels)  # type: ignore[operator]

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from seetell.errors import SeetellError
 
-_CONSTANT = 1e-6  # a deviation this small beside the mean is rounding
+_CONSTANT = 1e-9  # a deviation this small beside the mean is rounding
 
 
 class Standardise(nn.Module):
@@ -100,7 +100,8 @@ def _moments(batches: Iterable[NDArray[Any]]) -> tuple[int, NDArray[np.float64],
         if len(rows) == 0:
             continue
         here = rows.mean(0)
-        around = np.square(rows - here).sum(0)
+        with np.errstate(invalid="ignore"):  # infinity is refused below
+            around = np.square(rows - here).sum(0)
         if count == 0:
             count, mean, squares = len(rows), here, around
             continue

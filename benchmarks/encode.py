@@ -1,0 +1,137 @@
+"""Pictures a second from files to stored features, beside the bare network's on random tensors.
+
+    python benchmarks/encode.py flickr8k:PATH [--encoder E] [--layout L]… [--count 512] [--repetitions 3]
+
+The two are measured in turn in the same run, so that whatever else the machine does meets both. The bare network is
+the same network (batch normalisations folded) on squares that are already in memory and scaled; nothing is decoded, kept
+or stored. It runs in two ways, all cores on one batch and a batch for each core, and the faster one is compared with.
+The end-to-end time is all that `seetell learn features` does after loading the encoder: folding, reading, hashing,
+decoding, preparing, encoding, storing.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from seetell.data import Record, open_dataset
+from seetell.images import decode
+from seetell.learn.encoders import DEFAULT_ENCODER, Encoder, encode_dataset, open_stores
+from seetell.learn.encoders.keys import picture_key, usable_cores
+from seetell.learn.encoders.pipeline import CPU_BATCH, scale
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset")
+    parser.add_argument("--encoder", default=DEFAULT_ENCODER)
+    parser.add_argument("--layout", action="append")
+    parser.add_argument("--count", type=int, default=512)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=CPU_BATCH)
+    arguments = parser.parse_args()
+
+    layouts = arguments.layout or ["grid"]
+    records = open_dataset(arguments.dataset).records[: arguments.count]
+    encoder = Encoder.load(arguments.encoder)
+    quick = encoder.for_inference()
+    size = encoder.preparation().size
+    squares = torch.rand(arguments.batch, 3, size, size).contiguous(memory_format=torch.channels_last)
+    cores = usable_cores()
+    print(f"{encoder.name}, {', '.join(layouts)}: {len(records)} pictures, batches of {arguments.batch}, {cores} cores")
+
+    ways: dict[str, Callable[[], float]] = {
+        "bare, all cores on a batch": lambda: bare(quick, squares, len(records), 1, cores),
+        "bare, a batch for each core": lambda: bare(quick, squares, len(records), cores, 1),
+        "end to end": lambda: end_to_end(records, encoder, layouts, arguments.batch),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in ways}
+    for way in ways.values():  # once for nothing: the first pass through a network prepares much
+        way()
+    for repetition in range(arguments.repetitions):
+        for name, way in ways.items():
+            rates[name].append(len(records) / way())
+        print(
+            f"repetition {repetition + 1}: " + ", ".join(f"{name} {rates[name][-1]:.1f}/s" for name in ways), flush=True
+        )
+    median = {name: statistics.median(values) for name, values in rates.items()}
+    fastest = max(value for name, value in median.items() if name.startswith("bare"))
+    for name, value in median.items():
+        print(f"{name}: {value:.1f} pictures/s (median)")
+    print(f"end to end / bare: {median['end to end'] / fastest:.3f}")
+    for name, milliseconds in stages(records[:64], encoder, quick, layouts, arguments.batch).items():
+        print(f"  {name}: {milliseconds:.2f} ms a picture on one core")
+
+
+def bare(encoder: Encoder, squares: torch.Tensor, count: int, workers: int, threads_each: int) -> float:
+    """Seconds for the network alone."""
+    network = encoder.network
+
+    def run(_: int) -> None:
+        with torch.inference_mode():
+            network.forward_head(network.forward_features(squares), pre_logits=True)  # type: ignore[operator]
+
+    before = torch.get_num_threads()
+    began = time.perf_counter()
+    with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads_each,)) as pool:
+        list(pool.map(run, range(count // len(squares))))
+    seconds = time.perf_counter() - began
+    torch.set_num_threads(before)
+    return seconds * count / (count // len(squares) * len(squares))
+
+
+def end_to_end(records: tuple[Record, ...], encoder: Encoder, layouts: list[str], batch: int) -> float:
+    """Seconds from files to stored features, in a store of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = encode_dataset(records, encoder, layouts, root=Path(folder), batch_size=batch, device="cpu")
+        if report.new != len({picture_key(record.picture.read()) for record in records}):
+            raise SystemExit(f"not all pictures were encoded: {report}")
+        return report.seconds
+
+
+def stages(
+    records: tuple[Record, ...], encoder: Encoder, quick: Encoder, layouts: list[str], batch: int
+) -> dict[str, float]:
+    """What each step costs, one after another on one core: milliseconds a picture."""
+    preparation = encoder.preparation()
+    spent: dict[str, float] = {}
+
+    @contextmanager
+    def timed(name: str) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        spent[name] = spent.get(name, 0) + (time.perf_counter() - began) * 1000 / len(records)
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        stores = open_stores(encoder, layouts, Path(folder), preparation)
+        for start in range(0, len(records), batch):
+            some = records[start : start + batch]
+            with timed("read and hash (done twice)"):
+                data = [record.picture.read() for record in some]
+                keys = [picture_key(each) for each in data]
+            with timed("decode"):
+                images = [decode(each, at_least=preparation.resize) for each in data]
+            with timed("resize and crop"):
+                pixels = [preparation.pixels(image) for image in images]
+            with timed("scale"):
+                squares = scale(torch.from_numpy(np.stack(pixels)), preparation)
+            with timed("network and layouts"):
+                features = quick.encode(squares, layouts)
+            with timed("store (waits for the disk)"):
+                for layout, store in stores.items():
+                    store.append(keys, features[layout].numpy())
+    torch.set_num_threads(before)
+    return spent
+
+
+if __name__ == "__main__":
+    main()
