@@ -162,6 +162,18 @@ def test_telling_label_by_label_equals_reading_the_whole_sequence(part: str, att
 
 
 @every_variant
+def test_padding_and_neighbours_change_nothing(part: str, attention: bool) -> None:
+    model, features, tokens = disturbed(make(part, attention)), pictures(), sequences()
+    whole = model(features, tokens)
+    tokens[0, 2:] = tokens[2, 4:] = PAD
+    taught = model(features, tokens)
+    for row, length in enumerate((2, 5, 4, 5)):
+        torch.testing.assert_close(taught.logits[row, :length], whole.logits[row, :length])
+        if attention:
+            torch.testing.assert_close(taught.attention[row, :length], whole.attention[row, :length])
+
+
+@every_variant
 def test_chosen_rows_go_on_as_they_would_have(part: str, attention: bool) -> None:
     model, features, tokens = make(part, attention), pictures(), sequences()
     _, state, _ = model.step(tokens[:, 0], model.start(features))

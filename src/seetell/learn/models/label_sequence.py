@@ -34,8 +34,9 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
+from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
-from seetell.learn.models.captioner import Captioner, State, Teacher
+from seetell.learn.models.captioner import Captioner, State, Teacher, select
 from seetell.learn.models.levels import AdditiveAttention, Levels
 from seetell.learn.models.lstm import LSTM
 from seetell.learn.recipes import RecipeError
@@ -150,13 +151,24 @@ class LabelSequence(Captioner):
         return {**state, "picture": self.picture_map(picture)} if self.part == "joint" else state
 
     def read(self, tokens: Tensor, state: State) -> Teacher:
+        """Rows are gone through from the longest to the shortest, so that no step is spent on padding (0)."""
+        lengths = (tokens != 0).sum(1)
+        order = lengths.argsort(descending=True, stable=True)
+        rows = (lengths[:, None] > torch.arange(tokens.shape[1], device=tokens.device)).sum(0).cpu()
+        labels, state = self.labels(tokens[order]), select(state, order)
         outputs, looks = [], []
-        for label in self.labels(tokens).unbind(1):
-            output, state, attention = self._advance(label, state)
+        for place, count in enumerate(rows.tolist()):
+            state = {name: value[:count] for name, value in state.items()}
+            output, state, attention = self._advance(labels[:count, place], state)
             outputs.append(output)
             if attention is not None:
                 looks.append(attention)
-        return Teacher(self._scores(torch.stack(outputs, dim=1)), torch.stack(looks, dim=1) if looks else None)
+
+        def padded(steps: Tensor) -> Tensor:
+            packed = PackedSequence(steps, rows, order, order.argsort())
+            return pad_packed_sequence(packed, batch_first=True)[0]
+
+        return Teacher(padded(self._scores(torch.cat(outputs))), padded(torch.cat(looks)) if looks else None)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         output, state, attention = self._advance(self.labels(tokens), state)
@@ -183,6 +195,6 @@ class LabelSequence(Captioner):
         return recurrent.step(recurrent.input(self.dropout(read)), h, c)
 
     def _scores(self, outputs: Tensor) -> Tensor:
-        """Of labels and special symbols, for one step or for all."""
+        """Of labels and special symbols."""
         scores: Tensor = outputs @ self.labels.weight.T if self.part == "joint" else self.output(outputs)
         return scores
