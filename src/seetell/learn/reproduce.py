@@ -94,7 +94,7 @@ def _folder(out: Path, recipe: str, seed: int) -> Path:
 def _chosen(table: PublishedTable, rows: Sequence[str]) -> list[str]:
     if not rows:
         return list(table.rows)
-    known = {name.lower(): name for name in table.rows}
+    known = {label.lower(): name for name in table.rows for label in (name, load(name).row)}
     wrong = [row for row in rows if row.lower() not in known]
     if wrong:
         raise SeetellError(
@@ -161,8 +161,8 @@ def _setting(table: PublishedTable, specs: Sequence[str], runs: Mapping[str, Any
         lines.append(
             f"The published figures are of {table.published_on}, another dataset: they show the order of rows only."
         )
-    wanted = ",".join(found[0][0].recipe.row for found in runs.values())
-    command = f"seetell learn reproduce {table.name} --data {kind}:PATH --out DIR --rows '{wanted}'"
+    wanted = ",".join(runs)
+    command = f"seetell learn reproduce {table.name} --data {kind}:PATH --out DIR --rows {wanted}"
     return [*(Paragraph(line) for line in lines), Command(command)]
 
 

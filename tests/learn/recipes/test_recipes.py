@@ -32,6 +32,8 @@ learning_rate = 1
 "model.dimensions" = 2048
 [budget]
 "phases.epochs" = 3
+[budget.scenes]
+"phases.epochs" = 2
 """
 
 
@@ -44,6 +46,7 @@ def test_layers(tmp_path: Path) -> None:
     assert [phase.epochs for phase in small.phases] == [3, 3]
     assert small.model["dimensions"] == 2048
     assert small.name == "mine"
+    assert [phase.epochs for phase in load(path, dataset="scenes").phases] == [2, 2]
     mine = load(path, settings=["phases.1.epochs=7", "model.word_dimensions = 50", "encoder.name=vgg16@a/b.pth"])
     assert [phase.epochs for phase in mine.phases] == [3, 7]
     assert mine.model["word_dimensions"] == 50

@@ -4,8 +4,9 @@ A recipe is read in layers, each laid over the one before:
 
 1. the recipe it `extends`, if any;
 2. its own settings, which are the published ones;
-3. `[dataset.<kind>]`: what the document sets differently for that dataset (`flickr8k`, `flickr30k`, `coco`, `scenes`);
-4. `[budget]`: what makes it fit an ordinary computer — left out with `--budget published`;
+3. `[dataset.<kind>]`: what the document sets differently for that dataset (`flickr8k`, `flickr30k`, `coco`, …);
+4. `[budget]`, and `[budget.<kind>]` for that dataset: what makes it fit an ordinary computer — left out with
+   `--budget published`;
 5. `--set key=value` from the command line.
 
 Layers 3–5 are dotted keys: `"model.dimensions" = 512`. A key that runs into a list of tables is set in each of them:
@@ -24,6 +25,7 @@ from seetell.errors import SeetellError
 
 FAMILIES = ("retrieval", "captions", "tags")
 BUDGETS = ("two-cores", "published")
+DATASETS = ("flickr8k", "flickr30k", "coco", "table", "scenes")
 
 
 class RecipeError(SeetellError):
@@ -137,9 +139,10 @@ def load(name: str | Path, *, dataset: str = "", budget: str = "two-cores", sett
     content, where = _read(str(name))
     for key, value in content.pop("dataset", {}).get(dataset, {}).items():
         _set(content, key, value, where)
-    small = content.pop("budget", {})
+    small = dict(content.pop("budget", {}))
+    own = {kind: small.pop(kind) for kind in DATASETS if kind in small}.get(dataset, {})
     if budget == "two-cores":
-        for key, value in small.items():
+        for key, value in {**small, **own}.items():
             _set(content, key, value, where)
     for setting in settings:
         key, separator, value = setting.partition("=")
