@@ -121,8 +121,9 @@ def step() -> bytes:
 
 def classifier() -> bytes:
     node = helper.make_node
-    nodes = [node("MatMul", ["features", "C"], ["scores"]), node("Sigmoid", ["scores"], ["probabilities"])]
-    return graph(nodes, {"features": (FLOAT, ["n", 3])}, {"probabilities": ["n", 3]}, {"C": WEIGHTS["C"]})
+    nodes = [node("MatMul", ["features", "C"], ["logits"]), node("Sigmoid", ["logits"], ["probabilities"])]
+    outputs: dict[str, list[object]] = {"logits": ["n", 3], "probabilities": ["n", 3]}
+    return graph(nodes, {"features": (FLOAT, ["n", 3])}, outputs, {"C": WEIGHTS["C"]})
 
 
 def pictures() -> bytes:
@@ -185,7 +186,7 @@ def manifest(heads: tuple[str, ...] = HEADS, preparation: Preparation = PREPARAT
             (Layout("pooled", (3,), (3,)), *([Layout("grid", (4, 3), (3,))] if grid else [])),
         ),
         captioner=CaptionerPart("grid", "words.txt", (score,), sequence) if "captioner" in heads else None,
-        tagger=TaggerPart("pooled", "labels.txt", (), None, ClassifierPart("tags.onnx", (0.5, 0.5, 0.5), 0))
+        tagger=TaggerPart("pooled", "labels.txt", (), None, ClassifierPart("tags.onnx", (0.0, 0.0, 0.0), 0))
         if "tagger" in heads
         else None,
         retriever=RetrieverPart(

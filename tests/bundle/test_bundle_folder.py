@@ -234,7 +234,7 @@ def _set(path: str, value: Any) -> Any:
         ("captioner.scores.0.pictures", -1),
         ("captioner.scores.0.measured_on", "paper"),
         ("tagger.classifier.thresholds", []),
-        ("tagger.classifier.thresholds", [2, 0, 0]),
+        ("tagger.classifier.thresholds", [1e10, 0, 0]),
         ("tagger.classifier", None),
         ("retriever.similarity", "__class__"),
         ("retriever.tokenizer", "os.system"),

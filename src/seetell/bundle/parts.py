@@ -131,8 +131,8 @@ class Decoding:
         decoding = cls(
             fields.whole("beam", 1, 100),
             fields.number("alpha", 0, 10),
-            fields.whole("maximum_length", 1, 1_000),
-            fields.whole("minimum_length", 0, 1_000),
+            fields.whole("maximum_length", 1, 100_000),
+            fields.whole("minimum_length", 0, 100_000),
             fields.whole("block_ngrams", 0, 100),
         )
         fields.finish()
@@ -190,8 +190,10 @@ class SequencePart:
 
 @dataclass(frozen=True)
 class ClassifierPart:
-    """One graph from `features` to `probabilities` (N, labels), and which of them are told: those at or above their
-    threshold, or so many of the most probable where `top` is not 0."""
+    """One graph from `features` to `logits` and `probabilities` (N, labels each).
+
+    Told are the labels whose logits are over their thresholds, or where `top` is not 0, so many with the greatest.
+    """
 
     graph: str
     thresholds: tuple[float, ...]
@@ -201,7 +203,7 @@ class ClassifierPart:
     def read(cls, fields: Fields) -> Self:
         part = cls(
             _file(fields, "graph", ".onnx"),
-            fields.numbers("thresholds", 0, 1),
+            fields.numbers("thresholds", -1e9, 1e9),
             fields.whole("top", 0, 100_000),
         )
         fields.finish()

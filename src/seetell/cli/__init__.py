@@ -4,12 +4,17 @@ import sys
 
 import typer
 
+from seetell.cli.bundles import app as bundles
+from seetell.cli.caption import caption
 from seetell.cli.check import check
 from seetell.cli.evaluate import evaluate
+from seetell.cli.learn_export import export
 from seetell.cli.learn_features import features
 from seetell.cli.learn_reproduce import reproduce
 from seetell.cli.learn_train import train
 from seetell.cli.learn_tune import tune
+from seetell.cli.similar import similar
+from seetell.cli.tag import tag
 from seetell.errors import SeetellError
 
 app = typer.Typer(
@@ -22,8 +27,13 @@ app = typer.Typer(
 learn = typer.Typer(help="Train, compare and export models (needs the extra `learn`).", no_args_is_help=True)
 app.add_typer(learn, name="learn")
 
+app.command()(caption)
+app.command()(tag)
+app.command()(similar)
+app.add_typer(bundles, name="bundles")
 app.command()(check)
 app.command()(evaluate)
+learn.command()(export)
 learn.command()(features)
 learn.command()(reproduce)
 learn.command()(train)

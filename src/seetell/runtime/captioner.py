@@ -31,7 +31,7 @@ class Captioner:
         self._runner = runner
         self.layout, self.decoding = part.layout, part.sequence.decoding
         self.vocabulary = runner.bundle.vocabulary(part.vocabulary)
-        self._decoder = OnnxDecoder(runner.bundle, part.sequence, len(self.vocabulary))
+        self.decoder = OnnxDecoder(runner.bundle, part.sequence, len(self.vocabulary))
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
@@ -86,7 +86,7 @@ class Captioner:
     ) -> list[tuple[Caption, ...]]:
         """The captions of pictures whose features are there already, in the calling thread."""
         how = how or self.decoding
-        found = decode(self._decoder, features, rules(self.vocabulary, how), how, n_best)
+        found = decode(self.decoder, features, rules(self.vocabulary, how), how, n_best)
         return [tuple(map(self._caption, best)) for best in found]
 
     def _results(self, how: Decoding, n_best: int, pictures: Sequence[Named]) -> list[Captioned]:

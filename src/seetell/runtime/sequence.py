@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from seetell.bundle import Bundle, BundleError, Decoding, SequencePart
-from seetell.decoding import Attended, Decoded, Rules, beam_search, greedy
+from seetell.decoding import Attended, Decoded, Decoder, Rules, beam_search, greedy
+from seetell.decoding.protocol import State
 from seetell.runtime.graph import Graph
 from seetell.text import END, PAD, START, UNKNOWN, Vocabulary
 
@@ -61,11 +62,27 @@ class OnnxDecoder:
         return Rows({k: v if k in kept else np.take(v, rows, axis=0) for k, v in state.state.items()}, pictures)
 
 
-def decode(decoder: OnnxDecoder, features: Array, rules: Rules, how: Decoding, n_best: int = 1) -> list[list[Decoded]]:
+def decode(
+    decoder: Decoder[State],
+    features: Array,
+    rules: Rules,
+    how: Decoding,
+    n_best: int = 1,
+    *,
+    include_greedy: bool = False,
+) -> list[list[Decoded]]:
     """The best sequences of each picture, as the settings say; always at least one."""
     if how.beam == 1 and n_best == 1:
         return [[each] for each in greedy(decoder, features, rules)]
-    found = beam_search(decoder, features, rules, beam=max(how.beam, n_best), alpha=how.alpha, n_best=n_best)
+    found = beam_search(
+        decoder,
+        features,
+        rules,
+        beam=max(how.beam, n_best),
+        alpha=how.alpha,
+        n_best=n_best,
+        include_greedy=include_greedy,
+    )
     return [best or [_nothing()] for best in found]
 
 

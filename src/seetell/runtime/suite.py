@@ -63,6 +63,11 @@ class Suite:
         return self.manifest.encoder.preparation
 
     @property
+    def eye(self) -> Eye:
+        """The encoder."""
+        return self._runner.eye
+
+    @property
     def threads(self) -> int:
         return self._runner.threads
 
@@ -95,7 +100,7 @@ class Suite:
         """All that the heads have to say, each picture being encoded once."""
         work = partial(
             _describe,
-            self._runner.eye,
+            self.eye,
             self.captioner if self.manifest.captioner else None,
             self.tagger if self.manifest.tagger else None,
             self.retriever if self.manifest.retriever else None,

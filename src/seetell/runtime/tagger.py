@@ -39,10 +39,10 @@ class Tagger:
                     where=str(bundle.path),
                     remedy="Export the bundle again",
                 )
-            self._graph = Graph(bundle, part.classifier.graph, ["features"], ["probabilities"])
+            self._graph = Graph(bundle, part.classifier.graph, ["features"], ["logits", "probabilities"])
             self._thresholds = np.array(part.classifier.thresholds, dtype=np.float32)
         elif part.sequence is not None:
-            self._decoder = OnnxDecoder(bundle, part.sequence, len(vocabulary))
+            self.decoder = OnnxDecoder(bundle, part.sequence, len(vocabulary))
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
@@ -83,32 +83,35 @@ class Tagger:
         """Of each picture its tags and, of a classifier, the scores of all labels."""
         if self._sequence is not None:
             return [(self._chosen(each, threshold or 0.0, top), None) for each in self._told(features, self._sequence)]
-        scores = self._graph({"features": features})["probabilities"]
-        if scores.shape != (len(features), len(self.labels)):
-            raise BundleError(
-                f"the model knows {scores.shape[-1]} labels, its list {len(self.labels)}",
-                where=self._graph.where,
-                remedy="Export the bundle again",
-            )
-        return [(self._classified(row, threshold, top), row) for row in scores]
+        found = self._graph({"features": features})
+        for values in found.values():
+            if values.shape != (len(features), len(self.labels)):
+                raise BundleError(
+                    f"the model knows {values.shape[-1]} labels, its list {len(self.labels)}",
+                    where=self._graph.where,
+                    remedy="Export the bundle again",
+                )
+        rows = zip(found["logits"], found["probabilities"], strict=True)
+        return [(self._classified(logits, sure, threshold, top), sure) for logits, sure in rows]
 
-    def _classified(self, row: Floats, threshold: float | None, top: int | None) -> tuple[Tag, ...]:
+    def _classified(self, logits: Floats, sure: Floats, threshold: float | None, top: int | None) -> tuple[Tag, ...]:
         assert self._classifier is not None
-        if threshold is None and top is None:
-            top = self._classifier.top or None
-        if top is not None:
-            limits: Floats | float = threshold or 0.0
+        if threshold is not None:
+            chosen = np.flatnonzero(sure >= threshold)
+        elif top is not None:
+            chosen = np.arange(len(sure))
+        elif self._classifier.top:
+            chosen = np.argsort(-logits, kind="stable")[: self._classifier.top]
         else:
-            limits = self._thresholds if threshold is None else threshold
-        sure = np.flatnonzero(row >= limits)
-        return self._chosen({int(place): float(row[place]) for place in sure}, 0.0, top)
+            chosen = np.flatnonzero(logits > self._thresholds)
+        return self._chosen({int(place): float(sure[place]) for place in chosen}, 0.0, top)
 
     def _told(self, features: Floats, part: SequencePart) -> list[dict[int, float]]:
         """The labels of each picture's best sequence; how sure the model is of each, the beams together say."""
         how = part.decoding
         law = replace(rules(self._vocabulary, how), block_ngrams=1)  # no label twice
         found = []
-        for beams in decode(self._decoder, features, law, how, n_best=how.beam):
+        for beams in decode(self.decoder, features, law, how, how.beam, include_greedy=True):
             sure = label_confidences(beams) if how.beam > 1 else step_confidences(beams[0])
             first = len(self._vocabulary.specials)
             found.append({token - first: sure.get(token, 0.0) for token in beams[0].tokens.tolist()})

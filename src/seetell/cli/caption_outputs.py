@@ -1,0 +1,93 @@
+"""Ways to write captions: text, JSON, CSV, HTML, and files beside the pictures."""
+
+import csv
+import html
+import io
+import json
+import os
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from seetell.errors import SeetellError
+from seetell.runtime import Captioned
+
+_XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
+<x:xmpmeta xmlns:x="adobe:ns:meta/">
+ <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+  <rdf:Description rdf:about=""
+    xmlns:dc="http://purl.org/dc/elements/1.1/"
+    xmlns:Iptc4xmpCore="http://iptc.org/std/Iptc4xmpCore/1.0/xmlns/">
+   <dc:description>
+    <rdf:Alt><rdf:li xml:lang="x-default">{text}</rdf:li></rdf:Alt>
+   </dc:description>
+   <Iptc4xmpCore:AltTextAccessibility>
+    <rdf:Alt><rdf:li xml:lang="x-default">{text}</rdf:li></rdf:Alt>
+   </Iptc4xmpCore:AltTextAccessibility>
+  </rdf:Description>
+ </rdf:RDF>
+</x:xmpmeta>
+<?xpacket end="w"?>
+"""
+
+
+def as_text(result: Captioned) -> str:
+    if result.error is not None:
+        return f"{result.picture}\t! {result.error.problem}"
+    return "\n".join(f"{result.picture}\t{caption.text}" for caption in result.captions)
+
+
+def as_json(result: Captioned, several: bool) -> str:
+    """One object; with several captions asked for, all of them under `captions`."""
+    if result.error is not None:
+        return json.dumps({"path": result.picture, "error": str(result.error)}, ensure_ascii=False)
+    best = result.best
+    row: dict[str, object] = {"path": result.picture, "caption": best.text, "score": round(best.log_probability, 4)}
+    if several:
+        row["captions"] = [{"caption": c.text, "score": round(c.log_probability, 4)} for c in result.captions]
+    return json.dumps(row, ensure_ascii=False)
+
+
+def csv_row(values: list[object]) -> str:
+    """One line. A text that a spreadsheet would run as a formula has an apostrophe before it."""
+    safe = [f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "@", "\t") else value for value in values]
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(safe)
+    return line.getvalue()
+
+
+def as_csv(result: Captioned) -> str:
+    if result.error is not None:
+        return csv_row([result.picture, "", "", str(result.error)])
+    return csv_row([result.picture, result.text, round(result.best.log_probability, 4), ""])
+
+
+def as_html(result: Captioned) -> str:
+    """An `img` element whose alternative text is the caption."""
+    if result.error is not None:
+        return f"<!-- {html.escape(result.picture).replace('--', '- -')}: could not be read -->"
+    source = html.escape(Path(result.picture).as_posix(), quote=True)
+    return f'<img src="{source}" alt="{html.escape(result.text, quote=True)}">'
+
+
+def write_sidecar(result: Captioned, kind: str) -> Path | None:
+    """A file beside the picture: `photo.txt` or `photo.xmp`, which is what picture managers look for. One that is there
+    already is left alone: it may hold what somebody wrote. None says so, and is also what an unreadable picture gives.
+    """
+    if result.error is not None:
+        return None
+    path = Path(result.picture).with_suffix(f".{kind}")
+    if path.exists():
+        return None
+    text = f"{result.text}\n" if kind == "txt" else _XMP.format(text=escape(result.text))
+    write_atomically(path, text.encode("utf-8"))
+    return path
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(data)
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise SeetellError(f"this file cannot be written: {error.strerror}", where=str(path)) from None

@@ -1,0 +1,73 @@
+"""`seetell learn export`: runs become a bundle."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+_COMPARED = 16  # pictures, and as many texts, on which bundle and checkpoints must agree
+
+
+def export(
+    runs: Annotated[list[Path], typer.Argument(help="A run's folder; several that share an encoder become a suite.")],
+    out: Annotated[Path, typer.Option("--out", help="The bundle's folder.")],
+    data: Annotated[
+        list[str] | None, typer.Option("--data", help="Real pictures to compare and measure on; the runs' own data.")
+    ] = None,
+    split: Annotated[str, typer.Option(help="Which split of it.")] = "val",
+    measure: Annotated[int, typer.Option(help="Score the bundle on so many pictures; 0: on none.")] = 0,
+    smaller: Annotated[str, typer.Option(help="fp16 or int8: round the weights, and say what it costs.")] = "",
+    name: Annotated[str, typer.Option(help="What the bundle is called; the folder's name.")] = "",
+    about: Annotated[str, typer.Option(help="A sentence about it.")] = "",
+    licence: Annotated[str, typer.Option(help="Under which others may use it.")] = "not stated",
+    replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of another bundle.")] = False,
+) -> None:
+    """Make a bundle of trained runs, once it is seen to do what they do."""
+    from seetell.evaluation import evaluate_bundle
+    from seetell.learn.export import Description, open_runs
+    from seetell.learn.export import export as make
+    from seetell.learn.training.run import open_data
+    from seetell.progress import for_terminal
+    from seetell.runtime import Suite
+
+    trained = open_runs(runs)
+    specs = data or list(dict.fromkeys(spec for one in trained for spec in one.data))
+    dataset = open_data(specs)
+    records = dataset.split(split)
+    step = max(1, len(records) // _COMPARED)
+    some = records[::step][:_COMPARED]
+    texts = [caption for record in some for caption in record.captions[:1]]
+    pictures = measure or (500 if smaller else 0)
+    progress = for_terminal()
+
+    def score(suite: Suite) -> dict[str, Any]:
+        return evaluate_bundle(suite, dataset, split, limit=pictures, meteor=False, progress=progress)
+
+    bundle, loss = make(
+        trained,
+        out,
+        Description(name or out.name.lower(), about, licence, tuple(specs)),
+        pictures=[record.picture for record in some],
+        texts=texts,
+        smaller=smaller,
+        measure=(score, ", ".join(specs), split) if pictures else None,
+        replace=replace,
+        say=lambda line: typer.echo(line, err=True),
+    )
+    kinds = ", ".join(bundle.manifest.kinds)
+    typer.echo(f"{out}: {kinds}; {bundle.size / 1e6:.1f} MB; fingerprint {bundle.fingerprint[:16]}")
+    if loss is not None:
+        typer.echo(f"{loss.bytes_before / 1e6:.1f} MB became {loss.bytes_after / 1e6:.1f} MB. Scores before → after:")
+        for kind, report in loss.before.items():
+            for line in _changes(report["metrics"], loss.after[kind]["metrics"]):
+                typer.echo(f"  {kind}: {line}")
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> list[str]:
+    lines = []
+    for key, value in before.items():
+        if isinstance(value, dict):
+            lines += _changes(value, after[key], f"{prefix}{key}.")
+        elif isinstance(value, int | float):
+            lines.append(f"{prefix}{key} {value:.2f} → {after[key]:.2f} ({after[key] - value:+.2f})")
+    return lines

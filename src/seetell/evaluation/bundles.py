@@ -1,0 +1,131 @@
+"""A split of a dataset through the heads of a bundle, to scores: a checkpoint's own metrics, without PyTorch."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from seetell.data import Dataset, Record
+from seetell.errors import DatasetError
+from seetell.metrics import retrieval_scores
+from seetell.metrics.captions.scores import score_captions
+from seetell.metrics.labels import label_scores, mean_average_precision
+from seetell.progress import SILENT, Progress
+from seetell.runtime import Suite
+
+Report = dict[str, Any]  # {"metrics", "protocol", "pictures", "unreadable"}
+
+
+def evaluate_bundle(
+    suite: Suite,
+    dataset: Dataset,
+    split: str,
+    *,
+    folds: int = 1,
+    beam: int | None = None,
+    limit: int | None = None,
+    meteor: bool | Literal["auto"] = "auto",
+    progress: Progress = SILENT,
+) -> dict[str, Report]:
+    """A report for each head that the split has something to compare with.
+
+    Args:
+        folds: retrieval: cut the split into so many parts and average over them.
+        beam: captions: how many beams; as the bundle says unless told.
+        limit: only so many pictures, evenly spread.
+        meteor: see `score_captions`.
+    """
+    reports: dict[str, Report] = {}
+    captioned = _some([record for record in dataset.split(split) if record.captions], limit)
+    labelled = _some([record for record in dataset.split(split) if record.labels], limit)
+    if "captioner" in suite.kinds and captioned:
+        reports["captioner"] = evaluate_captioner(suite, captioned, beam=beam, meteor=meteor, progress=progress)
+    if "tagger" in suite.kinds and labelled:
+        reports["tagger"] = evaluate_tagger(suite, labelled, progress=progress)
+    if "retriever" in suite.kinds and captioned:
+        reports["retriever"] = evaluate_retriever(suite, captioned, folds=folds, progress=progress)
+    if not reports:
+        raise DatasetError(
+            f"the split {split!r} has nothing that a {' or a '.join(suite.kinds)} can be compared with",
+            where=dataset.name,
+            remedy="Look at it with: seetell check",
+        )
+    return reports
+
+
+def evaluate_captioner(
+    suite: Suite,
+    records: Sequence[Record],
+    *,
+    beam: int | None = None,
+    meteor: bool | Literal["auto"] = "auto",
+    progress: Progress = SILENT,
+) -> Report:
+    """Tell every picture, and compare with the captions people wrote."""
+    results = list(suite.captioner([record.picture for record in records], beam=beam, progress=progress))
+    good = [(" ".join(result.best.words), record) for result, record in _readable(results, records)]
+    scored = score_captions([text for text, _ in good], [record.captions for _, record in good], meteor=meteor)
+    how = suite.captioner.decoding
+    protocol = (
+        f"beam {beam or how.beam}, length exponent {how.alpha:g}, {how.maximum_length} words at most; PTB tokenizer"
+    )
+    return {**_report(dict(scored.metrics), protocol, len(good), len(records)), "notes": list(scored.notes)}
+
+
+def evaluate_tagger(suite: Suite, records: Sequence[Record], *, progress: Progress = SILENT) -> Report:
+    """Tag every picture, and compare with its labels; labels that the tagger does not know count as missed."""
+    tagger = suite.tagger
+    results = list(suite.tagger([record.picture for record in records], progress=progress))
+    labels = list(dict.fromkeys((*tagger.labels, *sorted({label for each in records for label in each.labels}))))
+    column = {label: place for place, label in enumerate(labels)}
+    good = _readable(results, records)
+    truth = np.zeros((len(good), len(labels)), dtype=bool)
+    chosen, sure = truth.copy(), np.zeros(truth.shape)
+    for row, (result, record) in enumerate(good):
+        truth[row, [column[label] for label in record.labels]] = True
+        chosen[row, [column[label] for label in result.labels]] = True
+        sure[row, [column[tag.label] for tag in result.tags]] = [tag.confidence for tag in result.tags]
+        if result.scores is not None:
+            sure[row, : len(tagger.labels)] = result.scores
+    if any(result.scores is None for result, _ in good):
+        metrics = {**label_scores(truth, chosen), "map": mean_average_precision(truth, sure)}
+    else:
+        metrics = label_scores(truth, chosen, sure)
+    return _report(metrics, "the labels that the bundle itself chooses", len(good), len(records))
+
+
+def evaluate_retriever(
+    suite: Suite, records: Sequence[Record], *, folds: int = 1, progress: Progress = SILENT
+) -> Report:
+    """Retrieve pictures by captions, and captions by pictures."""
+    retriever = suite.retriever
+    results = list(retriever.pictures([record.picture for record in records], progress=progress))
+    good = _readable(results, records)
+    captions = [caption for _, record in good for caption in record.captions]
+    owners = np.repeat(np.arange(len(good)), [len(record.captions) for _, record in good])
+    scores = retrieval_scores(
+        np.stack([result.vector for result, _ in good]),
+        retriever.texts(captions),
+        owners,
+        similarity=retriever.similarity,
+        folds=folds,
+    )
+    return _report(scores.as_dict(), scores.protocol, len(good), len(records))
+
+
+def _readable(results: Sequence[Any], records: Sequence[Record]) -> list[tuple[Any, Record]]:
+    good = [(result, record) for result, record in zip(results, records, strict=True) if result.error is None]
+    if not good:
+        raise DatasetError("no picture of this split can be read", remedy="Look at it with: seetell check")
+    return good
+
+
+def _report(metrics: dict[str, Any], protocol: str, pictures: int, asked: int) -> Report:
+    return {"metrics": metrics, "protocol": protocol, "pictures": pictures, "unreadable": asked - pictures}
+
+
+def _some(records: Sequence[Record], limit: int | None) -> Sequence[Record]:
+    if limit is None or len(records) <= limit:
+        return records
+    places = np.unique(np.linspace(0, len(records) - 1, limit).round().astype(int))
+    return [records[place] for place in places]

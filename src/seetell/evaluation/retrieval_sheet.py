@@ -1,0 +1,208 @@
+"""What a retrieval model finds for some queries, beside what it should have found (Kolluru, Figures 6 and 7).
+
+The queries are the best, the worst and some at random, pictures and captions; `seetell.pictures.retrieval_sheet` draws
+them, `seetell.pictures.retrieval_page` writes them as a page.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seetell.data import Record
+from seetell.evaluation.alike import THRESHOLD, Alike, Marked, alike, content_words, marked, meanings
+from seetell.metrics import retrieval_ranks
+from seetell.metrics.retrieval import Indices
+from seetell.similarity import COSINE, Floats, Similarity
+from seetell.text import WordVectors
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """A split, embedded.
+
+    Args:
+        records: of the rows of `pictures` (P, D).
+        captions: of the rows of `texts` (T, D).
+        owners: the row of the picture that each text belongs to.
+    """
+
+    records: Sequence[Record]
+    captions: Sequence[str]
+    pictures: Floats
+    texts: Floats
+    owners: Indices
+    similarity: Similarity = COSINE
+
+    def __post_init__(self) -> None:
+        if len(self.records) != len(self.pictures) or not len(self.captions) == len(self.texts) == len(self.owners):
+            raise ValueError(
+                f"{len(self.records)} records, {len(self.pictures)} pictures; "
+                f"{len(self.captions)} captions, {len(self.texts)} texts, {len(self.owners)} owners"
+            )
+
+    def captions_of(self, picture: int) -> list[str]:
+        return [self.captions[row] for row in np.flatnonzero(self.owners == picture).tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCaption:
+    """A caption that a picture found; `right` if it is one of the picture's own."""
+
+    caption: Marked
+    right: bool
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class PictureQuery:
+    """A picture, its own captions, and those it found, the nearest first. `rank` is that of the first right one."""
+
+    record: Record
+    rank: int
+    captions: tuple[Marked, ...]
+    found: tuple[FoundCaption, ...]
+    pairs: tuple[Alike, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPicture:
+    """A picture that a caption found, with the one of its captions that has most in common with the query."""
+
+    record: Record
+    caption: Marked
+    right: bool
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionQuery:
+    """A caption, its own picture, and those it found, the nearest first. `rank` is that of its own."""
+
+    caption: Marked
+    record: Record
+    rank: int
+    found: tuple[FoundPicture, ...]
+    pairs: tuple[Alike, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Queries of one kind, in both directions."""
+
+    title: str
+    pictures: tuple[PictureQuery, ...]
+    captions: tuple[CaptionQuery, ...]
+
+    @property
+    def queries(self) -> tuple[PictureQuery | CaptionQuery, ...]:
+        return (*self.pictures, *self.captions)
+
+
+def retrieval_sheets(
+    split: Embedded,
+    vectors: WordVectors,
+    *,
+    count: int = 4,
+    k: int = 5,
+    seed: int = 1,
+    threshold: float = THRESHOLD,
+) -> dict[str, Sheet]:
+    """Three sheets, called "best", "worst" and "random", of `count` queries in either direction with `k` answers each.
+
+    Args:
+        vectors: by which words are alike; see `alike`.
+        threshold: the least cosine of words that mean alike.
+    """
+    by_picture, by_caption = retrieval_ranks(split.pictures, split.texts, split.owners, similarity=split.similarity)
+    pictures, captions = chosen(by_picture, count, seed), chosen(by_caption, count, seed)
+    titles = {"best": "Best ranks", "worst": "Worst ranks", "random": "At random"}
+    return {
+        name: Sheet(
+            title,
+            tuple(picture_query(split, row, int(by_picture[row]), vectors, k, threshold) for row in pictures[name]),
+            tuple(caption_query(split, row, int(by_caption[row]), vectors, k, threshold) for row in captions[name]),
+        )
+        for name, title in titles.items()
+    }
+
+
+def chosen(ranks: Indices, count: int, seed: int) -> dict[str, list[int]]:
+    """Which queries are shown: those of the best and the worst ranks, ties drawn by lot, and some at random; a query of
+    rank 0 (a picture without captions) never is."""
+    drawn = np.random.default_rng(seed).permutation(np.flatnonzero(ranks))
+    order = drawn[np.argsort(ranks[drawn], kind="stable")]
+    return {"best": order[:count].tolist(), "worst": order[::-1][:count].tolist(), "random": drawn[:count].tolist()}
+
+
+def picture_query(
+    split: Embedded, row: int, rank: int, vectors: WordVectors, k: int = 5, threshold: float = THRESHOLD
+) -> PictureQuery:
+    """The k captions nearest to a picture."""
+    scores = split.similarity.scores(split.pictures[row : row + 1], split.texts)[0]
+    right = split.owners == row
+    nearest = _nearest(scores, right, k)
+    captions = split.captions_of(row)
+    own = content_words(captions)
+    matched = [alike(own, content_words([split.captions[text]]), vectors, threshold) for text in nearest]
+    pairs = tuple(dict.fromkeys(pair for found in matched for pair in found))
+    meaning = meanings(pairs)
+    return PictureQuery(
+        split.records[row],
+        rank,
+        tuple(marked(caption, meaning) for caption in captions),
+        tuple(
+            FoundCaption(_marked_found(split.captions[text], found, meaning), bool(right[text]), float(scores[text]))
+            for text, found in zip(nearest, matched, strict=True)
+        ),
+        pairs,
+    )
+
+
+def caption_query(
+    split: Embedded, row: int, rank: int, vectors: WordVectors, k: int = 5, threshold: float = THRESHOLD
+) -> CaptionQuery:
+    """The k pictures nearest to a caption."""
+    scores = split.similarity.scores(split.pictures, split.texts[row : row + 1])[:, 0]
+    owner = int(split.owners[row])
+    right = np.arange(len(split.records)) == owner
+    nearest = _nearest(scores, right, k)
+    query = split.captions[row]
+    own = content_words([query])
+    shown = [_most_alike(own, split.captions_of(picture), vectors, threshold) for picture in nearest]
+    pairs = tuple(dict.fromkeys(pair for _, found in shown for pair in found))
+    meaning = meanings(pairs)
+    return CaptionQuery(
+        marked(query, meaning),
+        split.records[owner],
+        rank,
+        tuple(
+            FoundPicture(
+                split.records[picture],
+                _marked_found(caption, found, meaning),
+                bool(right[picture]),
+                float(scores[picture]),
+            )
+            for picture, (caption, found) in zip(nearest, shown, strict=True)
+        ),
+        pairs,
+    )
+
+
+def _marked_found(caption: str, pairs: Iterable[Alike], meaning: Mapping[str, int]) -> Marked:
+    """A caption that was found, its words marked like those they are paired with."""
+    return marked(caption, {pair.found: meaning[pair.own] for pair in pairs})
+
+
+def _nearest(scores: Floats, right: np.ndarray, k: int) -> list[int]:
+    """The k highest scores; of equal ones the wrong come first, as `retrieval_ranks` counts them."""
+    order: list[int] = np.lexsort((right, -scores))[:k].tolist()
+    return order
+
+
+def _most_alike(
+    own: list[str], captions: Sequence[str], vectors: WordVectors, threshold: float
+) -> tuple[str, list[Alike]]:
+    """The caption whose words have most in common with `own`, and the pairs; nothing of a picture without captions."""
+    matched = [(caption, alike(own, content_words([caption]), vectors, threshold)) for caption in captions]
+    return max(matched, key=lambda each: sum(pair.cosine for pair in each[1]), default=("", []))

@@ -1,0 +1,147 @@
+"""From checkpoints to a bundle: graphs made, compared with the checkpoints on real inputs, and only then written."""
+
+import dataclasses
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seetell import __version__
+from seetell.bundle import Bundle, EncoderPart, Layout, Manifest, Score, write_bundle
+from seetell.errors import SeetellError
+from seetell.learn.export.compare import UnequalError, compare
+from seetell.learn.export.graphs import Reading, to_onnx
+from seetell.learn.export.heads import make_head
+from seetell.learn.export.smaller import SMALLER, make_smaller
+from seetell.learn.export.trained import Trained, check_shared, open_runs, plain_numbers
+from seetell.runtime import AnyPicture, Suite
+
+__all__ = ["SMALLER", "Description", "Loss", "Trained", "UnequalError", "export", "open_runs"]
+
+Measure = Callable[[Suite], Mapping[str, Mapping[str, Any]]]
+"""What a suite reaches: for each head {"metrics", "protocol", "pictures"}."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What people should know of a bundle."""
+
+    name: str
+    about: str = ""
+    licence: str = "not stated"
+    training_data: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a smaller bundle saves and costs: bytes, and metrics of each head before and after."""
+
+    bytes_before: int
+    bytes_after: int
+    before: Mapping[str, Mapping[str, Any]]
+    after: Mapping[str, Mapping[str, Any]]
+
+
+def export(
+    trained: Sequence[Trained],
+    out: Path,
+    description: Description,
+    *,
+    pictures: Sequence[AnyPicture],
+    texts: Sequence[str] = (),
+    smaller: str = "",
+    measure: tuple[Measure, str, str] | None = None,
+    replace: bool = False,
+    say: Callable[[str], object] = lambda line: None,
+) -> tuple[Bundle, Loss | None]:
+    """Make one bundle of one trained model, or of several that see with the same encoder.
+
+    Args:
+        pictures: real ones, on which bundle and checkpoints must agree before anything is written.
+        texts: likewise.
+        smaller: "fp16" or "int8" rounds the weights; what that costs is measured, and told in the result.
+        measure: scores a suite, and the data and split it does so on: what the bundle then says it reaches. Needed
+            with `smaller`.
+        replace: put it in the place of another bundle.
+    """
+    if smaller and smaller not in SMALLER:
+        raise SeetellError(f"there is no {smaller!r} variant", remedy=f"Choose one of: {', '.join(SMALLER)}")
+    if smaller and measure is None:
+        raise SeetellError("what a smaller variant costs must be measured", remedy="Name a dataset with --data")
+    check_shared(trained)
+    manifest, files = _parts(trained, description, say)
+    with tempfile.TemporaryDirectory(prefix="seetell-export-") as folder:
+        say("Comparing with the checkpoints")
+        with Suite(write_bundle(Path(folder) / "whole", manifest, files)) as suite:
+            compare(suite, trained, pictures, texts)
+            before = _measured(suite, measure, say)
+        manifest = _scored(manifest, before, measure)
+        if not smaller:
+            return write_bundle(out, manifest, files, replace=replace), None
+        say(f"Rounding weights to {SMALLER[smaller]}")
+        small = {n: make_smaller(data, SMALLER[smaller]) if n.endswith(".onnx") else data for n, data in files.items()}
+        manifest = dataclasses.replace(manifest, precision=SMALLER[smaller])
+        with Suite(write_bundle(Path(folder) / "small", manifest, small)) as suite:
+            after = _measured(suite, measure, say)
+    bundle = write_bundle(out, _scored(manifest, after, measure), small, replace=replace)
+    return bundle, Loss(sum(map(len, files.values())), bundle.size, before, after)
+
+
+def _parts(
+    trained: Sequence[Trained], description: Description, say: Callable[[str], object]
+) -> tuple[Manifest, dict[str, bytes]]:
+    first = trained[0]
+    layouts = {one.layout.layout: one.layout for one in trained}
+    say(f"Exporting the encoder {first.encoder.name}")
+    encoder = first.encoder.for_inference()
+    size = first.preparation.size
+    pixels = torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(0))
+    files = {
+        "encoder.onnx": to_onnx(
+            Reading(encoder.reader(list(layouts)), list(layouts)), {"pixels": pixels}, list(layouts)
+        )
+    }
+    heads: dict[str, Any] = {}
+    for one in trained:
+        say(f"Exporting the {one.kind} {one.name}")
+        heads[one.kind], more = make_head(one)
+        files |= more
+    manifest = Manifest(
+        **dataclasses.asdict(description),
+        made_by=f"seetell {__version__}",
+        precision="float32",
+        encoder=EncoderPart(
+            name=str(first.encoder.name),
+            fingerprint=first.encoder.fingerprint(),
+            graph="encoder.onnx",
+            preparation=first.preparation,
+            layouts=tuple(Layout(spec.layout, spec.shape, spec.sections) for spec in layouts.values()),
+        ),
+        **heads,
+    )
+    return manifest, files
+
+
+def _measured(suite: Suite, measure: tuple[Measure, str, str] | None, say: Callable[[str], object]) -> dict[str, Any]:
+    if measure is None:
+        return {}
+    score, data, split = measure
+    say(f"Measuring on {data}, split {split}")
+    return {kind: {**report, "metrics": plain_numbers(report["metrics"])} for kind, report in score(suite).items()}
+
+
+def _scored(
+    manifest: Manifest, reports: Mapping[str, Mapping[str, Any]], measure: tuple[Measure, str, str] | None
+) -> Manifest:
+    """The description with what the bundle itself reached, in the place of an earlier measurement."""
+    heads: dict[str, Any] = {}
+    for head in manifest.heads:
+        if head.KIND in reports and measure is not None:
+            report = reports[head.KIND]
+            score = Score(*measure[1:], report["protocol"], report["pictures"], "bundle", report["metrics"])
+            earlier = tuple(each for each in head.scores if each.measured_on != "bundle")
+            heads[head.KIND] = dataclasses.replace(head, scores=(*earlier, score))
+    return dataclasses.replace(manifest, **heads)

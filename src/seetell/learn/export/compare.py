@@ -1,0 +1,150 @@
+"""Whether a bundle does what its checkpoints do, on real pictures and texts."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from seetell.bundle import Decoding
+from seetell.decoding import Decoded, Decoder, Rules
+from seetell.errors import SeetellError
+from seetell.learn.export.trained import Trained
+from seetell.learn.models.captioner import Captioner as TorchCaptioner
+from seetell.learn.models.classifier import Scorer
+from seetell.learn.models.decoder import TorchDecoder
+from seetell.learn.training.tagging import TaggingSettings, choose_labels
+from seetell.runtime import AnyPicture, Suite
+from seetell.runtime.sequence import decode, rules
+from seetell.runtime.stream import named
+
+CLOSE = 1e-3  # embeddings and log-probabilities
+TIE = 1e-4  # two sequences whose log-probabilities are so near may change places
+Array = NDArray[Any]
+
+
+class UnequalError(SeetellError):
+    """A bundle that does not do what its checkpoint does; it is not written."""
+
+
+def compare(suite: Suite, trained: Sequence[Trained], pictures: Sequence[AnyPicture], texts: Sequence[str]) -> None:
+    """Refuse a bundle whose results differ from those of the checkpoints.
+
+    Heads are given the very same features as the checkpoint's, and must agree to `CLOSE`; captions and tags are also
+    compared from the picture to the words, and must be the same.
+    """
+    seen = suite.eye.see([named(picture, place) for place, picture in enumerate(pictures)])
+    if not seen.places:
+        raise SeetellError("there is no readable picture to compare the bundle with its checkpoint on")
+    layouts = [one.layout.layout for one in trained]
+    torch_features = _encode(trained[0], [pictures[place] for place in seen.places], layouts)
+    for layout, wanted in torch_features.items():
+        far = float(np.abs(seen.features[layout] - wanted).max()) / max(1.0, float(np.abs(wanted).max()))
+        _check(far, "encoder", f"{layout} features")
+    for one in trained:
+        features = torch_features[one.layout.layout]
+        through = seen.features[one.layout.layout]
+        if one.kind == "retriever":
+            _compare_retriever(suite, one, features, texts)
+        elif one.kind == "captioner":
+            part = suite.manifest.captioner
+            assert part is not None
+            law = rules(one.vocabulary, part.sequence.decoding)
+            _compare_sequences(suite.captioner.decoder, one, features, through, law, part.sequence.decoding)
+        elif isinstance(one.model, Scorer):
+            _compare_classifier(suite, one, features, through)
+        else:
+            tagger = suite.manifest.tagger
+            assert tagger is not None
+            assert tagger.sequence is not None
+            how = tagger.sequence.decoding
+            _compare_sequences(suite.tagger.decoder, one, features, through, rules(one.vocabulary, how), how)
+
+
+def _encode(trained: Trained, pictures: Sequence[AnyPicture], layouts: Sequence[str]) -> dict[str, Array]:
+    """Features as training saw them: the encoder as it was, not folded, one picture at a time."""
+    found: dict[str, list[Array]] = {layout: [] for layout in layouts}
+    for picture in pictures:
+        source: Any = picture.read() if hasattr(picture, "read") else picture
+        pixels = torch.from_numpy(trained.preparation.open(source))
+        for layout, values in trained.encoder.encode(pixels[None] if len(pixels) > 1 else pixels, list(found)).items():
+            found[layout].append(values.numpy())
+    return {layout: np.concatenate(values) for layout, values in found.items()}
+
+
+@torch.no_grad()
+def _compare_retriever(suite: Suite, one: Trained, features: Array, texts: Sequence[str]) -> None:
+    model: Any = one.model
+    retriever = suite.retriever
+    wanted = model.pictures(torch.from_numpy(features)).numpy()
+    _check(float(np.abs(retriever.embeddings(features) - wanted).max()), one.name, "embeddings of pictures")
+    if not texts:
+        return
+    numbers = [one.vocabulary.encode(retriever.tokenizer(text) or ["<unk>"]) for text in texts]
+    tokens = torch.zeros(len(texts), max(map(len, numbers)), dtype=torch.long)
+    for row, sequence in enumerate(numbers):
+        tokens[row, : len(sequence)] = torch.tensor(sequence)
+    wanted = model.texts(tokens, torch.tensor([len(sequence) for sequence in numbers])).numpy()
+    _check(float(np.abs(retriever.texts(texts) - wanted).max()), one.name, "embeddings of texts")
+
+
+def _compare_sequences(
+    decoder: Decoder[Any], one: Trained, features: Array, through: Array, law: Rules, how: Decoding
+) -> None:
+    reference = TorchDecoder(cast(TorchCaptioner, one.model))
+    wanted = decode(reference, features, law, how)
+    _compare_steps(decoder, reference, features, [best[0] for best in wanted], law, one.name)
+    for (mine, *_), (theirs, *_) in zip(decode(decoder, through, law, how), wanted, strict=True):
+        if mine.tokens.tolist() != theirs.tokens.tolist() and abs(mine.score - theirs.score) > TIE:
+            words = [" ".join(one.vocabulary.decode(each.tokens.tolist())) for each in (mine, theirs)]
+            raise UnequalError(f"the bundle says {words[0]!r} where the checkpoint says {words[1]!r}", where=one.name)
+
+
+def _compare_steps(
+    mine: Decoder[Any], theirs: Decoder[Any], features: Array, told: Sequence[Decoded], law: Rules, name: str
+) -> None:
+    """Read what the checkpoint told, side by side, as far as all of it goes and longer."""
+    longest = max((len(each.tokens) for each in told), default=0)
+    tokens = np.full((len(told), longest + 1), law.start)
+    for row, each in enumerate(told):
+        tokens[row, 1 : len(each.tokens) + 1] = each.tokens
+        tokens[row, len(each.tokens) + 1 :] = law.end
+    states: list[Any] = [mine.start(features), theirs.start(features)]
+    for column in tokens.T.astype(np.int64):
+        found = []
+        for place, decoder in enumerate((mine, theirs)):
+            log_probs, states[place], _ = decoder.step(column, states[place])
+            found.append(log_probs)
+        _check(float(np.abs(found[0] - found[1]).max()), name, "log-probabilities")
+
+
+@torch.no_grad()
+def _compare_classifier(suite: Suite, one: Trained, features: Array, through: Array) -> None:
+    model, settings = cast(Scorer, one.model), TaggingSettings.of(one.decoding)
+    logits = model(torch.from_numpy(features)).numpy()
+    wanted = choose_labels(model, logits, settings)
+    edges = (
+        model.thresholds.numpy()
+        if settings.choose == "thresholds"
+        else -np.sort(-logits, axis=1)[:, [settings.top - 1]]
+    )
+    near = np.abs(logits - edges) < TIE
+    for given, free in ((features, np.zeros_like(near)), (through, near)):
+        for row, (tags, sure) in enumerate(suite.tagger.tags(given)):
+            assert sure is not None
+            _check(float(np.abs(sure - wanted.confidence[row]).max()), one.name, "confidences")
+            said = {one.vocabulary.words.index(tag.label) for tag in tags}
+            differing = said ^ set(np.flatnonzero(wanted.chosen[row]).tolist())
+            if any(not free[row, place] for place in differing):
+                labels = ", ".join(one.vocabulary.words[place] for place in sorted(differing))
+                raise UnequalError(f"the bundle and the checkpoint disagree on the labels {labels}", where=one.name)
+
+
+def _check(far: float, where: str, what: str) -> None:
+    if not far <= CLOSE:  # so that NaN is refused, too
+        raise UnequalError(
+            f"the {what} differ from the checkpoint's by {far:.2g}, and may by {CLOSE:g}",
+            where=where,
+            remedy="This is a fault of seetell or of the exporter, and the bundle was not written",
+        )

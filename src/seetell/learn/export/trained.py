@@ -1,0 +1,121 @@
+"""What is needed of a trained model to make it a head of a bundle."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from seetell.bundle import Score
+from seetell.errors import SeetellError
+from seetell.images import Preparation
+from seetell.learn.encoders import Encoder, LayoutSpec
+from seetell.learn.training.run import Run
+from seetell.text import Vocabulary
+
+KINDS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model with all that belongs to it.
+
+    Args:
+        name: what it is called in messages.
+        kind: captioner, tagger or retriever.
+        encoder: the network whose features it reads, with the weights it was trained with.
+        decoding: the recipe's `[decoding]`.
+    """
+
+    name: str
+    kind: str
+    model: nn.Module
+    vocabulary: Vocabulary
+    encoder: Encoder
+    preparation: Preparation
+    layout: LayoutSpec
+    tokenizer: str
+    decoding: Mapping[str, Any]
+    scores: tuple[Score, ...] = ()
+    data: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, run: Run, encoder: Encoder) -> "Trained":
+        if run.vocabulary is None:
+            raise SeetellError("this run has no vocabulary", where=str(run.path), remedy="Train it again")
+        if encoder.fingerprint() != run.encoder_fingerprint:
+            raise SeetellError(
+                f"the encoder {run.recipe.encoder.name} has other weights than this run was trained with",
+                where=str(run.path),
+                remedy="Install or name the weights it was trained with, or train again",
+            )
+        return cls(
+            name=str(run.path),
+            kind=KINDS[run.recipe.family],
+            model=run.model(),
+            vocabulary=run.vocabulary,
+            encoder=encoder,
+            preparation=run.preparation,
+            layout=run.layout,
+            tokenizer=run.recipe.text.tokenizer,
+            decoding=run.recipe.decoding,
+            scores=_validation(run),
+            data=run.data,
+        )
+
+
+def open_runs(paths: Sequence[Path]) -> list[Trained]:
+    """The runs in some folders, each encoder being loaded once."""
+    runs = [Run.open(path) for path in paths]
+    encoders: dict[str, Encoder] = {}
+    for run in runs:
+        name = run.recipe.encoder.name
+        if name not in encoders:
+            encoders[name] = Encoder.load(name)
+    return [Trained.of(run, encoders[run.recipe.encoder.name]) for run in runs]
+
+
+def check_shared(trained: Sequence[Trained]) -> None:
+    """Refuse runs that cannot be one suite: they must see with the same eye, and each do another thing."""
+    first = trained[0]
+    for place, other in enumerate(trained):
+        for earlier in trained[:place]:
+            if earlier.kind == other.kind:
+                raise SeetellError(
+                    f"{earlier.name} is a {other.kind}, too", where=other.name, remedy="A suite has one of each kind"
+                )
+        problem = ""
+        if other.encoder.fingerprint() != first.encoder.fingerprint():
+            problem = f"another encoder ({other.encoder.name}) than {first.name} ({first.encoder.name})"
+        elif other.preparation != first.preparation:
+            problem = f"pictures that are prepared in another way than those of {first.name}"
+        if problem:
+            raise SeetellError(
+                f"this run reads {problem}",
+                where=other.name,
+                remedy="Runs of one suite share the encoder and its crops; export this one alone, or train it again",
+            )
+
+
+def _validation(run: Run) -> tuple[Score, ...]:
+    """What the kept checkpoint reached while it was trained."""
+    best = [record for record in run.history() if record.get("best")]
+    metrics = best[-1].get("metrics") if best else None
+    if not isinstance(metrics, Mapping):
+        return ()
+    plain = plain_numbers(metrics)
+    return (Score(", ".join(run.data), "val", "validation in training", 0, "checkpoint", plain),) if plain else ()
+
+
+def plain_numbers(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Finite numbers and text; what a bundle's description cannot hold (NaN) is left out."""
+    kept: dict[str, Any] = {}
+    for name, value in metrics.items():
+        if isinstance(value, Mapping):
+            kept[name] = plain_numbers(value)
+        elif isinstance(value, str):
+            kept[name] = value
+        elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15:
+            kept[name] = round(float(value), 4)
+    return kept
