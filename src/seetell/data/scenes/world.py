@@ -1,0 +1,116 @@
+"""The little world that scenes are taken from: kinds of things, grounds, and what is true of one scene."""
+
+from dataclasses import dataclass
+
+from seetell.data.records import Box
+
+COLOURS = ("red", "orange", "yellow", "green", "blue", "purple")
+SIZES = ("small", "large")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of thing.
+
+    Args:
+        flies: it may hang in the air.
+        perches: it may be on top of another thing.
+        seat: another thing may be on top of it, this far down from its top, as a fraction of its height.
+    """
+
+    name: str
+    plural: str
+    flies: bool = False
+    perches: bool = False
+    seat: float | None = None
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("balloon", "balloons", flies=True),
+        Kind("bird", "birds", flies=True, perches=True),
+        Kind("boat", "boats"),
+        Kind("car", "cars", seat=0.06),
+        Kind("cat", "cats", perches=True),
+        Kind("dog", "dogs", perches=True),
+        Kind("fish", "fish"),
+        Kind("flower", "flowers"),
+        Kind("house", "houses", seat=0.10),
+        Kind("kite", "kites", flies=True),
+        Kind("mushroom", "mushrooms", seat=0.06),
+        Kind("star", "stars", flies=True, perches=True),
+        Kind("tree", "trees", seat=0.06),
+        Kind("umbrella", "umbrellas"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where a scene is: how captions say so, what is at home there, and how far down the horizon is."""
+
+    name: str
+    phrases: tuple[str, ...]
+    home: tuple[str, ...]
+    horizon: float
+
+
+GROUNDS = {
+    ground.name: ground
+    for ground in (
+        Ground("beach", ("at the beach", "on a sandy beach"), ("umbrella", "kite", "boat", "bird", "dog"), 0.52),
+        Ground("meadow", ("in a meadow", "in a grassy meadow"), ("flower", "mushroom", "tree", "kite", "dog"), 0.50),
+        Ground("night", ("at night", "on a dark night"), ("star", "house", "cat", "tree", "mushroom"), 0.62),
+        Ground("room", ("in a room", "inside a room"), ("cat", "dog", "umbrella", "flower", "balloon"), 0.60),
+        Ground("sea", ("at sea", "out at sea"), ("boat", "fish", "bird", "balloon"), 0.38),
+        Ground("snow", ("in the snow", "in the white snow"), ("house", "tree", "bird", "dog", "cat"), 0.55),
+        Ground("street", ("in the street", "in a city street"), ("car", "house", "umbrella", "balloon", "cat"), 0.58),
+    )
+}
+
+CLASSES = tuple(sorted([*KINDS, *GROUNDS]))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One to four things alike. `mirrored` ones face left."""
+
+    kind: str
+    colour: str
+    size: str
+    boxes: tuple[Box, ...]
+    mirrored: bool = False
+
+    @property
+    def count(self) -> int:
+        return len(self.boxes)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """That group number `subject` is `name` (`left of`, `above`, `on top of`, `between`) the groups `objects`."""
+
+    name: str
+    subject: int
+    objects: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything that is true of one picture."""
+
+    seed: int
+    index: int
+    ground: str
+    groups: tuple[Group, ...]
+    relations: tuple[Relation, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The kinds of things and the ground, alphabetically."""
+        return tuple(sorted({self.ground, *(group.kind for group in self.groups)}))
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        return tuple(box for group in self.groups for box in group.boxes)
