@@ -1,4 +1,4 @@
-"""Scenes: pictures that the package draws itself, with captions, labels and boxes; tests and tutorials train on them."""
+"""Scenes: pictures that the package draws itself, with captions, labels and boxes, for tests and tutorials."""
 
 from seetell.data.dataset import Dataset
 from seetell.data.records import Record
