@@ -3,10 +3,10 @@
     python benchmarks/encode.py flickr8k:PATH [--encoder E] [--layout L]… [--count 512] [--repetitions 3]
 
 The two are measured in turn in the same run, so that whatever else the machine does meets both. The bare network is
-the same network (batch normalisations folded) on squares that are already in memory and scaled; nothing is decoded, kept
-or stored. It runs in two ways, all cores on one batch and a batch for each core, and the faster one is compared with.
-The end-to-end time is all that `seetell learn features` does after loading the encoder: folding, reading, hashing,
-decoding, preparing, encoding, storing.
+the same network (batch normalisations folded) on squares that are already in memory and scaled; nothing is decoded,
+kept or stored. It runs in two ways, all cores on one batch and a batch for each core, and the faster one is compared
+with. The end-to-end time is all that `seetell learn features` does after loading the encoder: folding, reading,
+hashing, decoding, preparing, encoding, storing.
 """
 
 import argparse

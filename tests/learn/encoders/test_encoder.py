@@ -172,7 +172,7 @@ def test_can_be_exported(small: Encoder) -> None:
     buffer = io.BytesIO()
     example = torch.rand(2, 3, 160, 160)
     batch = {0: torch.export.Dim("pictures")}
-    torch.onnx.export(All(), (example,), dynamo=True, dynamic_shapes=(batch,), verbose=False).save(buffer)
+    torch.onnx.export(All().eval(), (example,), dynamo=True, dynamic_shapes=(batch,), verbose=False).save(buffer)
     session = onnxruntime.InferenceSession(buffer.getvalue())
     pixels = torch.rand(3, 3, 160, 160)
     found = session.run(None, {session.get_inputs()[0].name: pixels.numpy()})

@@ -111,7 +111,7 @@ import torch
 torch.set_num_threads(1)
 from conftest import record
 from seetell.learn.encoders import Encoder, encode_dataset
-from seetell.learn.encoders import store
+from seetell.learn.encoders import extract, store
 
 root, slow = Path(sys.argv[2]), float(sys.argv[3])
 real = store._append
@@ -124,8 +124,10 @@ def slowly(path, data):
     time.sleep(slow)
 
 store._append = slowly
+extract._PICTURES_A_COMMIT = 8
 records = [record(seed) if seed % 7 else record(seed, b"no picture %d" % seed) for seed in range(60)]
-encode_dataset(records, Encoder.load("test_efficientnet@random"), ["pooled", "levels"], root=root, batch_size=1, threads=2)
+encoder = Encoder.load("test_efficientnet@random")
+encode_dataset(records, encoder, ["pooled", "levels"], root=root, batch_size=1, threads=2)
 """
 
 
