@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -9,11 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from seetell.data import Record
+from seetell.evaluation.retrieval_sheet import Embedded
 from seetell.learn.batching import Sequences, all_captions, one_caption
 from seetell.learn.losses import CollapseDetector, ranking_loss, similarity_by_name, started_above
 from seetell.learn.recipes import Phase, Recipe, RecipeError
 from seetell.learn.training.inputs import PictureInputs, in_batches
 from seetell.learn.training.materials import Materials, captioned
+from seetell.learn.training.retrieval_sheets import write_retrieval_sheets
 from seetell.learn.training.run import Run, Setup, build_model
 from seetell.learn.training.task import Task, Validation
 from seetell.learn.training.words import training_vocabulary, with_vectors
@@ -168,10 +171,21 @@ def setup(materials: Materials) -> Setup:
 
 
 def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Retrieve in both directions within a split; `folds` cuts it into so many parts and averages over them."""
+    """Retrieve in both directions within a split; `folds` cuts it into so many parts and averages over them, `sheet` is
+    a folder to show in what some queries find."""
     assert run.vocabulary is not None
     records, pictures = materials.split(split, captioned)
     tokenizer = tokenizer_by_name(run.recipe.text.tokenizer)
     data = CaptionedPictures.of(records, pictures, tokenizer, run.vocabulary)
-    scores = score(cast(RetrievalModel, run.model()), data, folds=int(options.get("folds", 1)))
+    model = cast(RetrievalModel, run.model())
+    seen, read = embed_pictures(model, pictures), embed_texts(model, data.captions)
+    similarity = by_name(model.similarity)
+    scores = retrieval_scores(seen, read, data.owners, similarity=similarity, folds=int(options.get("folds", 1)))
+    if folder := options.get("sheet"):
+        captions = [caption for record in records for caption in record.captions]
+        about = (
+            f"{materials.dataset.name}, split {split}: {scores.protocol}; sum of recalls {scores.sum_of_recalls:.1f}."
+        )
+        embedded = Embedded(records, captions, seen, read, data.owners, similarity)
+        write_retrieval_sheets(embedded, Path(folder), title=f"What {run.recipe.name} finds", about=about)
     return {"metrics": scores.as_dict(), "protocol": scores.protocol, "pictures": len(records)}

@@ -1,0 +1,54 @@
+"""`seetell evaluate RUN --sheet DIR`: a page and pictures of what some queries find, beside the same scores."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from seetell.cli import app
+from seetell.errors import SeetellError
+from seetell.learn.recipes import load
+from seetell.learn.training.run import Run, train
+
+DATA = "scenes:40"
+SMALL = [
+    "encoder.name=test_efficientnet@random",
+    "model.dimensions=16",
+    "model.word_dimensions=8",
+    "phases.epochs=1",
+    "phases.batch=16",
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    recipe = load("fc7-mh", dataset="scenes", settings=SMALL)
+    return train(recipe, [DATA], tmp_path_factory.mktemp("runs") / "run", accelerator="cpu")
+
+
+def test_sheets_of_a_run(run: Run, tmp_path: Path) -> None:
+    command = ["evaluate", str(run.path), "--data", DATA, "--split", "val"]
+    without = CliRunner().invoke(app, command)
+    told = CliRunner().invoke(app, [*command, "--sheet", str(tmp_path / "sheets")])
+    assert told.exit_code == 0
+    page = tmp_path / "sheets" / "retrieval.html"
+    metrics = without.output[without.output.index("  image_to_text") :]
+    assert told.output.endswith(f"{metrics}What some queries find: {page}\n")
+    assert {path.name for path in page.parent.iterdir()} == {"retrieval.html", "best.png", "worst.png", "random.png"}
+    text = page.read_text(encoding="utf-8")
+    assert "What fc7-mh finds" in text
+    assert "scenes, split val: 4 pictures" in text
+    assert "⇔" in text  # scenes share words
+    with Image.open(page.parent / "best.png") as image:
+        assert image.width > 900
+
+
+def test_runs_of_other_families_have_none(run: Run, tmp_path: Path) -> None:
+    content = json.loads((run.path / "run.json").read_text(encoding="utf-8"))
+    content["recipe"]["family"] = "captions"
+    (tmp_path / "run.json").write_text(json.dumps(content), encoding="utf-8")
+    command = ["evaluate", str(tmp_path), "--data", DATA, "--sheet", str(tmp_path / "sheets")]
+    with pytest.raises(SeetellError, match="for retrieval runs only"):
+        CliRunner().invoke(app, command, catch_exceptions=False)
