@@ -43,4 +43,4 @@ def caption_sheets(
 
 
 def _cell(one: Captioned, metric: str) -> Cell:
-    return Cell(one.open(), one.caption, [f"{metric} {one.score:.1f}", *(f"– {text}" for text in one.references)])
+    return Cell(one.open(), one.caption, [f"{metric} {one.score:.1f}", *(f"- {text}" for text in one.references)])
