@@ -8,9 +8,7 @@ import typer
 
 def tune(
     recipe: Annotated[str, typer.Argument(help="A recipe's name or a TOML file; its [tune] table says what to try.")],
-    data: Annotated[
-        list[str], typer.Option("--data", help="A dataset; its test split is not looked at.")
-    ],
+    data: Annotated[list[str], typer.Option("--data", help="A dataset; its test split is not looked at.")],
     trials: Annotated[int, typer.Option(help="How many trials there shall be in all.")],
     out: Annotated[Path, typer.Option("--out", help="Where the study and its runs go; a study there goes on.")],
     budget: Annotated[str, typer.Option(help="`two-cores`, or `published`.")] = "two-cores",
