@@ -1,0 +1,96 @@
+"""Captions a second: a bundle against the checkpoint it was made from in eager PyTorch, one at a time and in batches.
+
+    python benchmarks/runtime.py RUN BUNDLE PICTURES --count 200 --beam 3
+
+RUN is a captioner's run, BUNDLE what was exported from it, PICTURES a folder. All three ways read pictures from disk,
+use all cores and must tell the same captions. The rounds are interleaved, so that a busy machine slows all alike, and
+the median of each is reported.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from seetell.decoding import beam_search
+from seetell.learn.encoders import Encoder
+from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.decoder import TorchDecoder
+from seetell.learn.training.run import Run
+from seetell.learn.training.telling import DecodingSettings
+from seetell.runtime import open_bundle
+
+
+def eager(run: Run, beam: int) -> Callable[[Sequence[Path], int], list[str]]:
+    """Captions by the checkpoint, so many pictures at a time."""
+    encoder, model = Encoder.load(run.recipe.encoder.name), cast(Captioner, run.model())
+    vocabulary = run.vocabulary
+    assert vocabulary is not None
+    settings = replace(DecodingSettings.of(run.recipe.decoding), beam=beam)
+    layout, rules = run.recipe.encoder.layout, settings.rules(vocabulary)
+
+    def tell(paths: Sequence[Path], batch: int) -> list[str]:
+        told = []
+        for start in range(0, len(paths), batch):
+            pixels = np.concatenate([run.preparation.open(path) for path in paths[start : start + batch]])
+            features = encoder.encode(torch.from_numpy(pixels), [layout])[layout].numpy()
+            for best, *_ in beam_search(TorchDecoder(model), features, rules, beam=beam, alpha=settings.alpha):
+                told.append(" ".join(vocabulary.decode(best.tokens.tolist())))
+        return told
+
+    return tell
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("pictures", type=Path)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--beam", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    paths = sorted(options.pictures.rglob("*.jpg"))[: options.count]
+    checkpoint = eager(Run.open(options.run), options.beam)
+    with open_bundle(options.bundle) as suite:
+
+        def runtime(given: Sequence[Path]) -> list[str]:
+            return [" ".join(result.best.words) for result in suite.captioner(given, beam=options.beam)]
+
+        ways: dict[str, Callable[[Sequence[Path]], list[str]]] = {
+            "runtime": runtime,
+            "eager, one at a time": lambda given: checkpoint(given, 1),
+            f"eager, batches of {options.batch}": lambda given: checkpoint(given, options.batch),
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in ways}
+        told: dict[str, list[str]] = {}
+        for way in ways.values():
+            way(paths[: options.batch])  # warm
+        for _ in range(options.rounds):
+            for name, way in ways.items():
+                begin = time.perf_counter()
+                told[name] = way(paths)
+                seconds[name].append(time.perf_counter() - begin)
+    rates = {name: len(paths) / statistics.median(times) for name, times in seconds.items()}
+    same = {name: sum(a == b for a, b in zip(told["runtime"], other, strict=True)) for name, other in told.items()}
+    report: dict[str, Any] = {
+        "pictures": len(paths),
+        "beam": options.beam,
+        "threads": suite.threads,
+        "pictures_a_second": {name: round(rate, 2) for name, rate in rates.items()},
+        "times_faster": {name: round(rates["runtime"] / rate, 2) for name, rate in rates.items() if name != "runtime"},
+        "same_captions": same,
+    }
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()
