@@ -88,12 +88,12 @@ def encode_dataset(
     _announce(stores, pending, say)
 
     bad: dict[str, Skipped] = {}
-    skipped = len(records) - len(pending)
-    with progress.task("Encoding", total=len(records), unit="pictures", skipped=skipped) as task:
-        if pending:
-            pipeline = Pipeline(encoder, layouts, preparation, batch_size=batch_size, threads=threads, device=device)
-            batches = -(-_PICTURES_A_COMMIT // pipeline.batch_size)
-            for commit in _commits(pipeline.run(pending.items()), batches):
+    if pending:
+        pipeline = Pipeline(encoder, layouts, preparation, batch_size=batch_size, threads=threads, device=device)
+        at_once = -(-_PICTURES_A_COMMIT // pipeline.batch_size)
+        there = len(records) - len(pending)
+        with progress.task("Encoding", total=len(records), unit="pictures", skipped=there) as task:
+            for commit in _commits(pipeline.run(pending.items()), at_once):
                 for layout, values in commit.values.items():
                     stores[layout].append(commit.keys, values)
                 bad |= commit.unreadable
@@ -127,7 +127,9 @@ def _announce(stores: Mapping[str, FeatureStore], pending: Iterable[str], say: C
         count = sum(key not in store for key in pending)
         size = count * store.spec.row_bytes
         needed += size
-        say(f"{layout}: {count:,} pictures × {size_text(store.spec.row_bytes)} = {size_text(size)} in {store.folder}")
+        if count:
+            each = size_text(store.spec.row_bytes)
+            say(f"{layout}: {count:,} pictures × {each} = {size_text(size)} in {store.folder}")
     if needed:
         check_space(next(iter(stores.values())).folder, needed)
 
