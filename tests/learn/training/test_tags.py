@@ -77,7 +77,8 @@ def test_the_best_model_scores_what_was_recorded(name: str, tmp_path: Path) -> N
     assert result["metrics"] == pytest.approx({k: v for k, v in best["metrics"].items() if k != "train"})
     if name in SEQUENCES:
         assert result["protocol"] == "greedy, no label twice"
-        beams = family("tags").evaluate(run, materials, "val", {"beam": 3})
+        beams = family("tags").evaluate(run, materials, "val", {"beam": 3, "sheet": tmp_path / "sheets"})
+        assert (tmp_path / "sheets" / "tags.html").exists()
         assert beams["protocol"].startswith("beam 3")
     assert Run.open(run.path).vocabulary == run.vocabulary
 
@@ -99,6 +100,16 @@ def test_the_loss_falls(name: str) -> None:
     assert losses[-1] < 0.6 * losses[0]
     if name in SEQUENCES:  # at first every symbol is about as probable as any other (Ren, section 5.1)
         assert losses[0] == pytest.approx(np.log(len(task.vocabulary)), abs=0.7)
+
+
+@pytest.mark.parametrize("name", ["best-tags", "init"])
+def test_the_network_is_trained_along_with_the_model(name: str, tmp_path: Path) -> None:
+    recipe = small(name, "encoder.train=true", "encoder.augment=true", "phases.epochs=1", "encoder.learning_rate=0.01")
+    before = task_of(recipe).model.transform.state_dict()
+    run = train(recipe, DATA, tmp_path, accelerator="cpu")
+    after = run.model().transform.state_dict()
+    assert before.keys() == after.keys()
+    assert any(not torch.equal(before[key], after[key]) for key in before if "weight" in key)
 
 
 def test_thresholds_are_those_of_the_validation_split_and_travel_with_the_model(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ the two are apart (Ren, Figure 6). The best F1 of mean precision and recall (`f1
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from seetell.learn.recipes import Phase, Recipe, RecipeError
 from seetell.learn.training.label_data import LabelledPictures, Orders, label_vectors, label_vocabulary, sizes
 from seetell.learn.training.materials import Materials, labelled
 from seetell.learn.training.run import Run, Setup, build_model
+from seetell.learn.training.tag_sheets import write_tag_sheets
 from seetell.learn.training.tagging import TaggingSettings, all_logits, choose_labels, fit_thresholds, tag
 from seetell.learn.training.task import Task, Validation
 from seetell.text import Vocabulary
@@ -114,15 +116,17 @@ def setup(materials: Materials) -> Setup:
 
 
 def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Tag every picture of a split; `beam` may be given for label sequences."""
+    """Tag every picture of a split; `beam` may be given for label sequences, and as `sheet` a folder for the figures of
+    Ren's section 5."""
     assert run.vocabulary is not None
     records, pictures = materials.split(split, labelled)
     data = LabelledPictures.of(records, pictures, run.vocabulary)
     settings = TaggingSettings.of(run.recipe.decoding)
     if options.get("beam"):
         settings = replace(settings, beam=int(options["beam"]))
-    model = run.model()
-    tagged = tag(model, pictures, run.vocabulary, settings, testing=True)
+    tagged = tag(run.model(), pictures, run.vocabulary, settings, testing=True)
+    if options.get("sheet"):
+        write_tag_sheets(run.recipe.name, records, data, tagged, run.vocabulary, run.history(), Path(options["sheet"]))
     protocol = settings.protocol(tells=tagged.sequences is not None)
     unknown = data.labels[len(run.vocabulary.words) :]
     found = {"metrics": tagged.scores(data.truth), "protocol": protocol, "pictures": len(records)}
