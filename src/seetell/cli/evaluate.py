@@ -7,7 +7,7 @@ import typer
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A run's folder.")],
+    model: Annotated[Path, typer.Argument(help="A run's folder, or a bundle's.")],
     data: Annotated[list[str], typer.Option("--data", help="A dataset; several are evaluated together.")],
     split: Annotated[str, typer.Option(help="Which split.")] = "test",
     folds: Annotated[int, typer.Option(help="Retrieval: cut the split into so many parts and average over them.")] = 1,
@@ -19,25 +19,51 @@ def evaluate(
     """Score a trained model."""
     import json
 
+    if (model / "bundle.json").exists():
+        reports = _of_bundle(model, data, split, folds, beam, quiet=as_json)
+    else:
+        reports = [_of_run(model, data, split, {"folds": folds, "beam": beam, "sheet": sheet}, store, quiet=as_json)]
+    for report in reports:
+        whole = {"model": str(model), **report, "data": data, "split": split}
+        if as_json:
+            typer.echo(json.dumps(whole, ensure_ascii=False))
+            continue
+        name = report.get("recipe") or report["kind"]
+        typer.echo(f"{model} ({name}) on {', '.join(data)}, split {split}: {report['protocol']}")
+        for line in lines(report["metrics"]):
+            typer.echo(line)
+    if sheet and not as_json:
+        typer.echo(f"What some queries find: {sheet / 'retrieval.html'}")
+
+
+def _of_run(
+    path: Path, data: list[str], split: str, options: dict[str, Any], store: Path | None, *, quiet: bool
+) -> dict[str, Any]:
     from seetell.errors import SeetellError
     from seetell.learn.training.run import Run, family
     from seetell.progress import for_terminal
 
-    run = Run.open(model)
-    if sheet and run.recipe.family != "retrieval":
-        raise SeetellError("--sheet is for retrieval runs only", where=str(model), remedy="Leave it out")
-    materials = run.materials(data, split, root=store, progress=for_terminal(quiet=as_json))
-    options: dict[str, Any] = {"folds": folds, "beam": beam, "sheet": sheet}
-    result = family(run.recipe.family).evaluate(run, materials, split, options)
-    report = {"model": str(model), "recipe": run.recipe.name, "data": data, "split": split, **result}
-    if as_json:
-        typer.echo(json.dumps(report, ensure_ascii=False))
-        return
-    typer.echo(f"{model} ({run.recipe.name}) on {', '.join(data)}, split {split}: {result['protocol']}")
-    for line in lines(result["metrics"]):
-        typer.echo(line)
-    if sheet:
-        typer.echo(f"What some queries find: {sheet / 'retrieval.html'}")
+    run = Run.open(path)
+    if options["sheet"] and run.recipe.family != "retrieval":
+        raise SeetellError("--sheet is for retrieval runs only", where=str(path), remedy="Leave it out")
+    materials = run.materials(data, split, root=store, progress=for_terminal(quiet=quiet))
+    return {"recipe": run.recipe.name, **family(run.recipe.family).evaluate(run, materials, split, options)}
+
+
+def _of_bundle(path: Path, data: list[str], split: str, folds: int, beam: int, *, quiet: bool) -> list[dict[str, Any]]:
+    """A report for each head of the bundle; without PyTorch."""
+    from seetell.data import open_dataset, union
+    from seetell.evaluation import evaluate_bundle
+    from seetell.progress import for_terminal
+    from seetell.runtime import open_bundle
+
+    datasets = [open_dataset(spec) for spec in data]
+    dataset = datasets[0] if len(datasets) == 1 else union(datasets)
+    with open_bundle(path) as suite:
+        reports = evaluate_bundle(
+            suite, dataset, split, folds=folds, beam=beam or None, progress=for_terminal(quiet=quiet)
+        )
+    return [{"kind": kind, **report} for kind, report in reports.items()]
 
 
 def lines(metrics: dict[str, Any], indent: str = "  ") -> list[str]:
