@@ -107,21 +107,28 @@ class TestForInference:
         assert encoder.fingerprint() == before
         assert quick.fingerprint() == before  # what it makes is what the original makes
 
-    def test_a_convolution_that_is_used_twice_is_not_folded_in_silence(self) -> None:
-        from seetell.learn.encoders.folding import fold_batch_norms
-
+    def test_a_network_that_cannot_be_folded_is_left_as_it_is(self) -> None:
         class Both(nn.Module):
+            """A convolution whose output is normalised and also used as it is."""
+
+            pretrained_cfg = {"input_size": (3, 8, 8)}  # noqa: RUF012
+            num_features = 3
+
             def __init__(self) -> None:
                 super().__init__()
                 self.conv, self.bn = nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3)
                 self.bn.running_var.fill_(9)
 
-            def forward(self, x: torch.Tensor) -> torch.Tensor:
+            def forward_features(self, x: torch.Tensor) -> torch.Tensor:
                 y: torch.Tensor = self.conv(x)
                 return y + self.bn(y)
 
-        with pytest.raises(RuntimeError, match="same values"):
-            fold_batch_norms(Both().eval(), lambda network: network(torch.ones(1, 3, 4, 4)))
+            def forward_head(self, x: torch.Tensor, pre_logits: bool = False) -> torch.Tensor:
+                return x.mean((2, 3))
+
+        encoder = Encoder(Both(), EncoderName("both"))
+        pixels = torch.rand(2, 3, 8, 8)
+        assert close(encoder.for_inference().encode(pixels, ["grid"])["grid"], encoder.encode(pixels, ["grid"])["grid"])
 
 
 def test_replicas_share_weights_and_run_side_by_side(small: Encoder) -> None:

@@ -14,11 +14,11 @@ from seetell.data.scenes.sketches import sketch
 from seetell.data.scenes.world import COLOURS, GROUNDS, KINDS, Group, Relation, Scene
 
 # As often as each is listed.
-ARRANGEMENTS = ("alone", "row", "row", "row", "column", "column", "stack", "trio", "trio", "row and sky", "row and sky")
+ARRANGEMENTS = ("alone", "row", "row", "row", "column", "column", "stack", "trio", "row and sky")
 
 MARGIN = 0.075  # a centre crop of seven eighths leaves every thing whole
 SPAN = 1 - 2 * MARGIN
-SMALL, LARGE = 0.19, 0.33  # a thing's longer side
+SMALL, LARGE = 0.205, 0.34  # a thing's longer side
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,7 @@ def scene(seed: int, index: int) -> Scene:
     """The scene number `index` of a seed; the same whatever other scenes there are."""
     ground, arrangement, parts = _cast(Chance(seed, index - index % 2), second=index % 2 == 1)
     chance = Chance(seed, index, 1)
-    horizon = GROUNDS[ground].horizon
-    groups = _arrange(chance, arrangement, parts, horizon)
-    return Scene(seed, index, ground, tuple(groups), _relations(arrangement))
+    return Scene(seed, index, ground, tuple(_arrange(chance, arrangement, parts)), _relations(arrangement))
 
 
 def _cast(chance: Chance, second: bool) -> tuple[str, str, list[_Part]]:
@@ -95,7 +93,7 @@ def _size_and_count(chance: Chance, arrangement: str, place: int) -> tuple[str, 
     if chance.one_in(2):
         return "large", chance.pick((1, 1, 2)) if arrangement in ("alone", "column") else 1
     most = 2 if arrangement == "trio" else 3 if arrangement == "row and sky" else 4
-    return "small", 1 + chance.below(most)
+    return "small", max(1, chance.below(most + 1))  # one of them is twice as likely as any other number
 
 
 def _exchanged(chance: Chance, arrangement: str, parts: list[_Part]) -> list[_Part]:
@@ -124,7 +122,7 @@ def _relations(arrangement: str) -> tuple[Relation, ...]:
             return (Relation("left of", 0, (1,)), Relation("above", 2, (0, 1)))
 
 
-def _arrange(chance: Chance, arrangement: str, parts: list[_Part], horizon: float) -> list[Group]:
+def _arrange(chance: Chance, arrangement: str, parts: list[_Part]) -> list[Group]:
     near, far = MARGIN, 1 - MARGIN
     floor = _Slot(near, 0.50, far, far)
     sky = _Slot(near, near, far, 0.48)
@@ -153,15 +151,19 @@ def _extent(part: _Part, scale: float) -> tuple[float, float]:
 
 
 def _placed(chance: Chance, part: _Part, slot: _Slot) -> Group:
-    """The things of a group side by side, in two rows where the slot is too narrow, as a whole anywhere in the slot."""
+    """The things of a group side by side, in rows where the slot is too narrow, as a whole anywhere in the slot."""
     gap = 0.012
     width, height = slot.right - slot.left - gap, slot.bottom - slot.top
     thing_width, thing_height = _extent(part, chance.between(0.92, 1.04))
-    columns = min(part.count, max(1, int((width + gap) / (thing_width + gap))))
-    rows = -(-part.count // columns)
-    if rows > 1:
-        columns = -(-part.count // rows)
-    shrink = min(1.0, width / (columns * (thing_width + gap) - gap), height / (rows * (thing_height + gap) - gap))
+
+    def fit(columns: int) -> float:
+        """How large the things can be in so many columns, against their full size."""
+        rows = -(-part.count // columns)
+        across, down = (width + gap) / columns - gap, (height + gap) / rows - gap
+        return min(1.0, across / thing_width, down / thing_height)
+
+    columns = max(range(part.count, 0, -1), key=fit)
+    rows, shrink = -(-part.count // columns), fit(columns)
     thing_width, thing_height = thing_width * shrink, thing_height * shrink
     step_x, step_y = thing_width + gap, thing_height + gap
     x = slot.left + gap / 2 + chance.between(0, width - columns * step_x + gap)

@@ -22,9 +22,9 @@ BODY: dict[str, Colour] = {
     "red": (214, 32, 38),
     "orange": (247, 132, 18),
     "yellow": (250, 214, 32),
-    "green": (34, 140, 50),
-    "blue": (34, 84, 204),
-    "purple": (134, 48, 158),
+    "green": (24, 150, 56),
+    "blue": (30, 88, 222),
+    "purple": (150, 46, 180),
 }
 PAINT: dict[str, Colour] = {
     "ink": (32, 30, 36),
@@ -36,6 +36,7 @@ PAINT: dict[str, Colour] = {
     "beak": (228, 160, 60),
     "stem": (70, 122, 52),
     "lamp": (255, 244, 190),
+    "moonlit": (222, 224, 240),
 }
 
 
@@ -58,11 +59,11 @@ def draw(scene: Scene, *, things: bool = True) -> "Image":
     if things:
         pen = ImageDraw.Draw(canvas)
         for group in scene.groups:
-            _draw_group(pen, group)
+            _draw_group(pen, group, "moonlit" if scene.ground == "night" else "outline")
     return canvas.reduce(OVERSAMPLING)
 
 
-def _draw_group(pen: "ImageDraw", group: Group) -> None:
+def _draw_group(pen: "ImageDraw", group: Group, outline: str) -> None:
     kind, paint = sketch(group.kind), shades(group.colour)
     for box in group.boxes:
         corner = np.array([box.right if group.mirrored else box.left, box.top]) * SIDE * OVERSAMPLING
@@ -70,7 +71,7 @@ def _draw_group(pen: "ImageDraw", group: Group) -> None:
         if group.mirrored:
             size[0] = -size[0]
         for points in kind.outline:
-            pen.polygon((points * size + corner).ravel().tolist(), fill=paint["outline"])
+            pen.polygon((points * size + corner).ravel().tolist(), fill=paint[outline])
         for shape in kind.shapes:
             pen.polygon((shape.points * size + corner).ravel().tolist(), fill=paint[shape.shade])
 

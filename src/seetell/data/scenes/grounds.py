@@ -13,7 +13,7 @@ Colour = tuple[int, int, int]
 # Upper part (top, at the horizon), lower part (at the horizon, bottom).
 LIGHT: dict[str, tuple[Colour, Colour, Colour, Colour]] = {
     "beach": ((132, 200, 240), (206, 234, 246), (246, 226, 174), (228, 198, 138)),
-    "meadow": ((150, 206, 244), (222, 240, 248), (190, 222, 128), (150, 196, 92)),
+    "meadow": ((150, 206, 244), (222, 240, 248), (214, 230, 160), (186, 210, 122)),
     "night": ((14, 16, 46), (48, 50, 100), (40, 58, 62), (24, 38, 44)),
     "room": ((238, 222, 204), (228, 208, 186), (186, 138, 96), (160, 112, 74)),
     "sea": ((188, 222, 242), (228, 240, 246), (120, 196, 212), (52, 130, 164)),
@@ -82,10 +82,10 @@ def _clouds(brush: _Brush, chance: Chance, fill: Colour) -> None:
 
 def _meadow(brush: _Brush, chance: Chance, horizon: float) -> None:
     _clouds(brush, chance, (250, 252, 254))
-    brush.oval(chance.between(0.1, 0.4), horizon + 0.04, 0.9, 0.2, (172, 210, 116))
+    brush.oval(chance.between(0.1, 0.4), horizon + 0.04, 0.9, 0.2, (202, 222, 146))
     for _ in range(22):
         x, y = chance.between(0.02, 0.98), chance.between(horizon + 0.08, 0.97)
-        brush.polygon(x - 0.012, y, x - 0.008, y - 0.03, x, y, x + 0.004, y - 0.035, x + 0.012, y, fill=(112, 164, 66))
+        brush.polygon(x - 0.012, y, x - 0.008, y - 0.03, x, y, x + 0.004, y - 0.035, x + 0.012, y, fill=(140, 172, 84))
 
 
 def _beach(brush: _Brush, chance: Chance, horizon: float) -> None:
@@ -123,25 +123,9 @@ def _sea(brush: _Brush, chance: Chance, horizon: float) -> None:
     for _ in range(24):
         y = chance.between(horizon + 0.03, 0.97)
         x, width = chance.between(0, 1), 0.03 + 0.06 * (y - horizon)
-        brush.polygon(
-            x - width,
-            y,
-            x - width / 2,
-            y - 0.012,
-            x,
-            y,
-            x + width / 2,
-            y - 0.012,
-            x + width,
-            y,
-            x + width / 2,
-            y - 0.006,
-            x,
-            y + 0.006,
-            x - width / 2,
-            y - 0.006,
-            fill=(196, 230, 236),
-        )
+        for left in (x - width, x):
+            right, crest = left + width, left + width / 2
+            brush.polygon(left, y, crest, y - 0.012, right, y, crest, y - 0.005, fill=(196, 230, 236))
 
 
 def _snow(brush: _Brush, chance: Chance, horizon: float) -> None:

@@ -141,16 +141,14 @@ def _shapes(kind: str) -> tuple[Shape, ...]:
             )
         case "house":
             return (
-                _polygon("dark", 66, 8, 78, 8, 78, 36, 66, 30),  # chimney
+                _polygon("dark", 66, 10, 78, 10, 78, 36, 66, 30),  # chimney
                 _polygon("body", 14, 44, 86, 44, 86, 96, 14, 96),
-                _polygon("dark", 2, 48, 50, 8, 98, 48),
-                _polygon("white", 22, 54, 40, 54, 40, 70, 22, 70),
-                _polygon("glass", 24, 56, 38, 56, 38, 68, 24, 68),
-                _polygon("white", 60, 54, 78, 54, 78, 70, 60, 70),
-                _polygon("glass", 62, 56, 76, 56, 76, 68, 62, 68),
-                _polygon("wood", 42, 66, 58, 66, 58, 96, 42, 96),
-                _oval("white", 53, 80, 56, 83),
-                _oval("white", 43, 24, 57, 38),
+                _polygon("body", 2, 46, 50, 8, 98, 46),
+                _polygon("white", 2, 46, 98, 46, 96, 50, 4, 50),  # eaves
+                _polygon("glass", 22, 58, 36, 58, 36, 72, 22, 72),
+                _polygon("glass", 64, 58, 78, 58, 78, 72, 64, 72),
+                _polygon("ink", 43, 70, 57, 70, 57, 96, 43, 96),
+                _oval("white", 44, 24, 56, 36),
             )
         case "car":
             return (
@@ -185,23 +183,21 @@ def _shapes(kind: str) -> tuple[Shape, ...]:
             )
         case "flower":
             return (
-                _polygon("stem", 48, 50, 52, 50, 53, 98, 47, 98),
-                _curve("stem", 50, 88, 62, 68, 82, 66, 74, 82, 60, 90),
-                _curve("stem", 50, 92, 38, 74, 20, 72, 28, 86, 40, 94),
-                *_petals("body", 50, 32, 20, 13),
-                _oval("dark", 36, 18, 64, 46),
-                _oval("white", 39, 21, 61, 43),
+                _polygon("stem", 48, 60, 52, 60, 53, 98, 47, 98),
+                _curve("stem", 50, 94, 58, 80, 74, 78, 68, 90, 58, 96),
+                *_petals("body", 50, 35, 21, 15),
+                _oval("body", 34, 19, 66, 51),
+                _oval("white", 40, 25, 60, 45),
             )
         case "star":
-            return (_star("body", 48, 21), _star("light", 27, 11))
+            return (_star("body", 48, 22), _oval("light", 42, 30, 49, 37))
         case "kite":
             return (
                 _curve("ink", 50, 62, 44, 74, 56, 84, 50, 98, 53, 99, 60, 84, 48, 74, 53, 62),  # tail
-                _polygon("dark", 38, 70, 48, 75, 58, 70, 58, 80, 48, 76, 38, 80),
-                _polygon("dark", 46, 84, 56, 89, 66, 84, 66, 94, 56, 90, 46, 94),
+                _polygon("body", 38, 70, 48, 75, 58, 70, 58, 80, 48, 76, 38, 80),
+                _polygon("body", 46, 84, 56, 89, 66, 84, 66, 94, 56, 90, 46, 94),
                 _polygon("body", 50, 2, 84, 26, 50, 68, 16, 26),
                 _polygon("light", 50, 2, 84, 26, 50, 26),
-                _polygon("dark", 16, 26, 50, 26, 50, 68),
                 _polygon("ink", 49, 2, 51, 2, 51, 68, 49, 68),
                 _polygon("ink", 16, 25, 84, 25, 84, 27, 16, 27),
             )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from seetell.data.records import Box
 
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple")
-SIZES = ("small", "large")
 
 
 @dataclass(frozen=True, slots=True)

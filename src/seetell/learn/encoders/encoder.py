@@ -126,9 +126,8 @@ class Encoder(nn.Module):
 
     def for_inference(self) -> "Encoder":
         """A copy that only runs: batch normalisations folded, memory laid out as convolutions like it best."""
+        fingerprint, taps = self.fingerprint(), self.taps
         encoder = copy.deepcopy(self).eval().requires_grad_(False)
-        encoder._fingerprint = self.fingerprint()
-        encoder.__dict__["taps"] = self.taps  # the names stay, but a folded normalisation is not found as one any more
         blank = self._blank()
         pixels = torch.linspace(-1, 1, blank.numel(), device=blank.device).view_as(blank)
 
@@ -136,7 +135,10 @@ class Encoder(nn.Module):
             output: Tensor = network.forward_features(pixels)
             return output
 
-        fold_batch_norms(encoder.network, run)
+        if not fold_batch_norms(encoder.network, taps, run):
+            encoder = copy.deepcopy(self).eval().requires_grad_(False)
+        encoder._fingerprint = fingerprint
+        encoder.__dict__["taps"] = taps  # the names stay, but a folded normalisation is not found as one any more
         return encoder.to(memory_format=torch.channels_last)
 
     def replica(self) -> "Encoder":

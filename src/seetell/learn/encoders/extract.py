@@ -19,7 +19,7 @@ from seetell.images import Preparation
 from seetell.learn.encoders.encoder import Encoder
 from seetell.learn.encoders.keys import picture_keys
 from seetell.learn.encoders.layouts import check_crops, check_layout
-from seetell.learn.encoders.pipeline import Encoded, Pipeline
+from seetell.learn.encoders.pipeline import Encoded, Pipeline, single_threaded
 from seetell.learn.encoders.space import check_space, default_root, size_text
 from seetell.learn.encoders.store import FeatureStore
 from seetell.learn.encoders.store_spec import Precision, StoreSpec
@@ -113,8 +113,10 @@ def open_stores(
         check_layout(layout)
     check_crops(layouts, preparation.crop_count)
     fingerprint = encoder.fingerprint()
+    with single_threaded():
+        specs = encoder.layout_specs(layouts, preparation.size)
     stores = {}
-    for layout, spec in encoder.layout_specs(layouts, preparation.size).items():
+    for layout, spec in specs.items():
         described = StoreSpec(str(encoder.name), fingerprint, preparation, spec, precision, encoder.notes)
         stores[layout] = FeatureStore.open_or_create(root, described)
     return stores

@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
@@ -75,7 +75,8 @@ class Pipeline:
         device: str = "auto",
     ) -> None:
         self.device = best_device() if device == "auto" else torch.device(device)
-        self.encoder = encoder.for_inference().to(self.device)
+        with single_threaded():
+            self.encoder = encoder.for_inference().to(self.device)
         self.layouts = tuple(layouts)
         self.preparation = preparation
         squares = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
@@ -87,14 +88,13 @@ class Pipeline:
 
     def run(self, pictures: Iterable[tuple[str, Record]]) -> Iterator[Encoded]:
         """Encode pictures, given with their keys, in their order: batches of `batch_size` that can be read."""
-        before = torch.get_num_threads()
-        with ExitStack() as stack:
-            stack.callback(torch.set_num_threads, before)
+        with single_threaded(), ExitStack() as stack:
             pool = _pool(stack, self.workers, self.threads_each)
             network_pool = pool if self.device.type == "cpu" else _pool(stack, 1, self.threads_each)
             prepared = _ahead(pool, self._prepare, pictures, 2 * self.workers * self.batch_size)
             batches = self._batches(prepared)
-            yield from _ahead(network_pool, self._encode, batches, self.workers + 2)
+            # Enough waiting that nothing stands still while whoever takes the results waits for a disk.
+            yield from _ahead(network_pool, self._encode, batches, 6 * self.workers)
 
     def _prepare(self, picture: tuple[str, Record]) -> tuple[str, NDArray[np.uint8] | Skipped]:
         key, record = picture
@@ -150,6 +150,20 @@ def scale(pixels: Tensor, preparation: Preparation) -> Tensor:
     std = torch.tensor(preparation.std, device=pixels.device).repeat(width)
     scaled = lines.div_(255).sub_(mean).div_(std)
     return scaled.view(pixels.shape).movedim(-1, -3)
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """PyTorch on one thread: for work over which many threads would only wait for each other.
+
+    Threads that are started meanwhile begin with one as well.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def best_device() -> torch.device:

@@ -13,6 +13,7 @@ may add to a store at once. Rows are never changed, and readers need no lock.
 """
 
 import json
+import math
 import os
 import zlib
 from collections.abc import Iterator, Sequence
@@ -139,7 +140,8 @@ class FeatureStore:
             new = {key: position for position, key in enumerate(keys) if key not in self._index}
             if not new:
                 return
-            rows = np.ascontiguousarray(self._convert(values[list(new.values())]))
+            chosen = values if len(new) == len(keys) else values[list(new.values())]
+            rows = np.ascontiguousarray(self._convert(chosen))
             batch = _Batch(len(self), tuple(new), zlib.crc32(rows.data))
             with _plainly(self.folder):
                 _append(self.folder / "values.bin", rows.data)
@@ -196,17 +198,21 @@ class FeatureStore:
         if values.shape[1:] != self.spec.layout.shape:
             raise ValueError(f"rows of shape {self.spec.layout.shape} are expected, not {values.shape[1:]}")
         given = torch.from_numpy(values)
-        converted = given.to(getattr(torch, self.spec.precision))  # PyTorch's, as NumPy takes ten times as long
-        if not converted.isfinite().all():
-            too_large = bool(given.isfinite().all())
+        largest = max(abs(float(bound)) for bound in given.aminmax())  # not a number if any value is not
+        if not math.isfinite(largest):
             raise SeetellError(
-                f"features of up to {given.abs().max():,.0f} do not fit half precision (65,504 at most)"
-                if too_large
-                else "the network gave values that are not finite numbers",
+                "the network gave values that are not finite numbers",
                 where=str(self.folder),
-                remedy="Use --precision float32" if too_large else "The encoder's weights are probably damaged",
+                remedy="The encoder's weights are probably damaged",
             )
-        return converted.numpy().astype(self._dtype, copy=False)
+        if largest > float(np.finfo(self.spec.precision).max):
+            raise SeetellError(
+                f"features of up to {largest:,.0f} do not fit half precision (65,504 at most)",
+                where=str(self.folder),
+                remedy="Use --precision float32",
+            )
+        # PyTorch converts ten times as fast as NumPy.
+        return given.to(getattr(torch, self.spec.precision)).numpy().astype(self._dtype, copy=False)
 
     def _cut_off(self) -> None:
         """Remove what a writer that was killed has left behind the last whole batch; only under the lock."""

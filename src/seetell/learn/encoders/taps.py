@@ -37,6 +37,7 @@ class Tap:
         call: which run of that module within a pass, for networks that use a module several times.
         width: how many features it gives, its output channels.
         axis: the dimension of its output that the channels are in.
+        batch_norm: the batch normalisation that directly follows it, if both run once in a pass; "" if none does.
     """
 
     layer: str
@@ -44,6 +45,7 @@ class Tap:
     call: int
     width: int
     axis: int
+    batch_norm: str = ""
 
 
 @dataclass(slots=True)
@@ -64,20 +66,17 @@ class _Call:
 def find_taps(network: nn.Module, run: Callable[[], object]) -> tuple[Tap, ...]:
     """Let `run` make one pass through the network, and say where its layers are to be read."""
     calls = _observe(network, run)
-    return tuple(_follow(call, calls) for call in calls if isinstance(call.module, LAYERS))
-
-
-def find_batch_norms(network: nn.Module, run: Callable[[], object]) -> list[tuple[str, str]]:
-    """Convolutions that directly feed a batch normalisation, both once in a pass: pairs of their names."""
-    calls = _observe(network, run)
-    once = {name for name, runs in Counter(call.name for call in calls).items() if runs == 1}
-    pairs = []
+    runs = Counter(call.name for call in calls)
+    takers = _takers(calls)
+    taps = []
     for call in calls:
-        if isinstance(call.module, nn.Conv2d) and call.name in once:
-            norm = next((other for other in calls if _takes_over(other, call)), None)
-            if norm is not None and isinstance(norm.module, nn.BatchNorm2d) and norm.name in once:
-                pairs.append((call.name, norm.name))
-    return pairs
+        if isinstance(call.module, LAYERS):
+            read, batch_norm = _follow(call, takers)
+            axis = 1 if isinstance(call.module, nn.Conv2d) else -1
+            once = batch_norm != "" and runs[call.name] == runs[batch_norm] == 1
+            width = call.returned.shape[axis]
+            taps.append(Tap(call.name, read.name, read.call, width, axis, batch_norm if once else ""))
+    return tuple(taps)
 
 
 @contextmanager
@@ -144,29 +143,39 @@ def _observe(network: nn.Module, run: Callable[[], object]) -> list[_Call]:
     return sorted(calls, key=lambda call: call.start)
 
 
-def _follow(layer: _Call, calls: list[_Call]) -> Tap:
-    """The last of the modules that normalise and activate a layer's output."""
+def _takers(calls: list[_Call]) -> dict[int, list[_Call]]:
+    """Runs of modules other than layers, in order, by the identity of the tensor that each was given."""
+    takers: dict[int, list[_Call]] = {}
+    for call in calls:
+        if _parts(call.module) is not None:
+            takers.setdefault(id(call.given), []).append(call)
+    return takers
+
+
+def _next(before: _Call, takers: dict[int, list[_Call]]) -> _Call | None:
+    """What is first given a module's output, unchanged, after that module is done."""
+    for call in takers.get(id(before.returned), ()):
+        if call.start > before.end and call.given_version == before.returned_version:
+            return call
+    return None
+
+
+def _follow(layer: _Call, takers: dict[int, list[_Call]]) -> tuple[_Call, str]:
+    """The module that ends a layer's normalisation and activation, and the batch normalisation that comes first."""
     read = current = layer
+    batch_norm = ""
     had: frozenset[str] = frozenset()
     while True:
-        found = next((call for call in calls if _takes_over(call, current)), None)
+        found = _next(current, takers)
         parts = None if found is None else _parts(found.module)
         if found is None or parts is None or parts & had or found.returned.shape != layer.returned.shape:
             break
+        if current is layer and isinstance(layer.module, nn.Conv2d) and isinstance(found.module, nn.BatchNorm2d):
+            batch_norm = found.name
         current = found
         if parts:
             read, had = found, had | parts
-    axis = 1 if isinstance(layer.module, nn.Conv2d) else -1
-    return Tap(layer.name, read.name, read.call, layer.returned.shape[axis], axis)
-
-
-def _takes_over(call: _Call, before: _Call) -> bool:
-    return (
-        call.start > before.end
-        and call.given is before.returned
-        and call.given_version == before.returned_version
-        and _parts(call.module) is not None
-    )
+    return read, batch_norm
 
 
 def _parts(module: nn.Module) -> frozenset[str] | None:
