@@ -10,6 +10,9 @@ captions packed, embedded by length, all ranks from blocks of scores.
 Both train copies of one model on the same batches, an epoch each in turn, so that whatever else the machine does meets
 both. That they compute the same is asserted first: loss and gradient of a batch, embeddings, recalls. Evaluation is of
 the training split's first pictures, 1,000 at most, as many as the published test splits have.
+
+Both run the same products of matrices a word: training and embedding can gain little more than the longest caption is
+longer than the mean. Ranking has no such bound.
 """
 
 import argparse
