@@ -43,13 +43,39 @@ def test_added_found_and_removed(tmp_path: Path, folder: Path) -> None:
 def test_the_built_in_one_is_the_default(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="no built-in bundle"):
         find()
-    made = write_tiny(tmp_path / "package" / "builtin")
-    assert find() == find("builtin") == made.path
-    assert installed()[0].builtin
-    with pytest.raises(BundleError, match="not removed"):
-        remove("builtin")
-    with pytest.raises(BundleError, match="name already"):
-        add(made.path, "builtin")
+    made = write_tiny(tmp_path / "package" / "builtin" / "everyday")
+    assert find() == find("builtin") == find("everyday") == made.path
+    assert [(place.name, place.builtin) for place in installed()] == [("everyday", True)]
+    for name in ("builtin", "everyday"):
+        with pytest.raises(BundleError, match="not removed"):
+            remove(name)
+        with pytest.raises(BundleError, match="name already"):
+            add(made.path, name)
+    assert Bundle.open(find()).fingerprint == made.fingerprint
+
+
+def test_of_several_built_in_ones_the_default_does_most(tmp_path: Path) -> None:
+    builtin = tmp_path / "package" / "builtin"
+    write_tiny(builtin / "a", ("tagger",))
+    write_tiny(builtin / "z", ("captioner",))
+    assert find() == builtin / "a"
+    write_tiny(builtin / "m", ("captioner", "tagger"))
+    write_tiny(builtin / "n", ("captioner", "retriever"))
+    assert find() == find("builtin") == builtin / "m"
+    assert names() == ["a", "m", "n", "z"]
+    (builtin / "README.md").write_text("no bundle", encoding="utf-8")
+    (builtin / "empty").mkdir()
+    assert names() == ["a", "m", "n", "z"]
+
+
+def test_a_users_bundle_comes_before_a_built_in_one_of_its_name(tmp_path: Path, folder: Path) -> None:
+    """It was there before the package had one of that name."""
+    add(write_tiny(tmp_path / "mine").path, "everyday")
+    write_tiny(tmp_path / "package" / "builtin" / "everyday", ("tagger",))
+    assert find("everyday") == folder / "everyday"
+    assert find() == tmp_path / "package" / "builtin" / "everyday"
+    assert not remove("everyday").builtin
+    assert find("everyday") == find()
 
 
 def test_paths_and_names(tmp_path: Path) -> None:

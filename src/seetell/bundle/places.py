@@ -1,4 +1,6 @@
-"""Where bundles are: the one that came with the package, and those the user added to their data folder."""
+"""Where bundles are: those that came with the package, and those the user added to their data folder.
+
+Built-in bundles lie in `builtin/NAME` inside the package. "builtin" means the one that is used when none is named."""
 
 import difflib
 import os
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import seetell
 from seetell.bundle.fields import BundleError
-from seetell.bundle.folder import MANIFEST, Bundle, write_bundle
+from seetell.bundle.folder import MANIFEST, Bundle, read_manifest, write_bundle
 from seetell.bundle.manifest import check_name
 
 BUILTIN = "builtin"
@@ -37,25 +39,19 @@ def builtin_folder() -> Path:
 
 
 def installed() -> list[Place]:
-    """Every bundle that has a name here, the built-in one first; none of them is opened."""
-    places = [Place(BUILTIN, builtin_folder(), builtin=True)] if (builtin_folder() / MANIFEST).is_file() else []
-    folder = user_folder()
-    if folder.is_dir():
-        places += [Place(each.name, each) for each in sorted(folder.iterdir()) if (each / MANIFEST).is_file()]
-    return places
+    """Every bundle that has a name here, built-in ones first; none of them is opened."""
+    return _inside(builtin_folder(), builtin=True) + _inside(user_folder())
 
 
 def find(name_or_path: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of a bundle: by name, by path, or the built-in one. A name comes before a folder of that name here."""
-    places = {place.name: place.path for place in installed()}
+    """The folder of a bundle: by name, by path, or the built-in one. A name comes before a folder of that name here,
+    and a user's bundle before a built-in one."""
     wanted = BUILTIN if name_or_path is None else os.fspath(name_or_path)
+    if wanted == BUILTIN:
+        return _default()
+    places = {place.name: place.path for place in installed()}
     if wanted in places:
         return places[wanted]
-    if wanted == BUILTIN:
-        raise BundleError(
-            "this copy of seetell has no built-in bundle",
-            remedy="Name one with --bundle, or make one: seetell learn train, then seetell learn export",
-        )
     if os.path.isdir(wanted) or os.sep in wanted or "/" in wanted:
         return Path(wanted)
     near = difflib.get_close_matches(wanted, places, n=1)
@@ -67,8 +63,8 @@ def add(path: str | os.PathLike[str], name: str | None = None, *, replace: bool 
     """Copy a bundle, once it is verified, to where it can be called by its name."""
     bundle = Bundle.open(path)
     name = check_name(name or bundle.manifest.name, str(path))
-    if name == BUILTIN:
-        raise BundleError("the built-in bundle has this name already", where=name, remedy="Choose another with --name")
+    if name in (BUILTIN, *(place.name for place in installed() if place.builtin)):
+        raise BundleError("a built-in bundle has this name already", where=name, remedy="Choose another with --name")
     target = user_folder() / name
     if os.path.lexists(target) and not replace:
         raise BundleError(
@@ -81,10 +77,8 @@ def add(path: str | os.PathLike[str], name: str | None = None, *, replace: bool 
 
 def remove(name: str) -> Place:
     """Delete a bundle that was added."""
-    for place in installed():
+    for place in _inside(user_folder()):
         if place.name == name:
-            if place.builtin:
-                raise BundleError("the built-in bundle belongs to the package and is not removed", where=name)
             if place.path.is_symlink():
                 place.path.unlink()
             else:
@@ -94,4 +88,26 @@ def remove(name: str) -> Place:
                 os.replace(place.path, gone)
                 shutil.rmtree(gone)
             return place
+    if name in (BUILTIN, *(place.name for place in installed())):
+        raise BundleError("a built-in bundle belongs to the package and is not removed", where=name)
     raise BundleError(f"no bundle is called {name!r}", remedy="`seetell bundles` lists those there are")
+
+
+def _inside(folder: Path, *, builtin: bool = False) -> list[Place]:
+    if not folder.is_dir():
+        return []
+    found = sorted(each for each in folder.iterdir() if (each / MANIFEST).is_file())
+    return [Place(each.name, each, builtin) for each in found]
+
+
+def _default() -> Path:
+    """Of several built-in bundles the one that does most, and of equals the first by name."""
+    places = _inside(builtin_folder(), builtin=True)
+    if not places:
+        raise BundleError(
+            "this copy of seetell has no built-in bundle",
+            remedy="Name one with --bundle, or make one: seetell learn train, then seetell learn export",
+        )
+    if len(places) == 1:
+        return places[0].path
+    return max(places, key=lambda place: len(read_manifest(place.path).kinds)).path
