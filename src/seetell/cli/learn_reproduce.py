@@ -10,6 +10,9 @@ def reproduce(
     table: Annotated[str, typer.Argument(help="Which table: vilalta-table2, kolluru-table1, …")],
     data: Annotated[list[str], typer.Option("--data", help="The dataset.")],
     out: Annotated[Path, typer.Option("--out", help="Where the runs and the page go.")],
+    dataset: Annotated[
+        str, typer.Option(help="What the data is, if --data does not say it: COCO's pictures in a table are coco.")
+    ] = "",
     rows: Annotated[str, typer.Option(help="Only these rows, separated by commas: FNE-MH,FC7-MH")] = "",
     budget: Annotated[str, typer.Option(help="`two-cores`, or `published`.")] = "two-cores",
     encoder: Annotated[str, typer.Option(help="Another encoder than the recipes'.")] = "",
@@ -26,6 +29,7 @@ def reproduce(
         find(table),
         data,
         out,
+        dataset=dataset,
         rows=[row.strip() for row in rows.split(",") if row.strip()],
         budget=budget,
         settings=[*([f"encoder.name={encoder}"] if encoder else []), *(settings or [])],

@@ -17,6 +17,7 @@ from seetell.learn.training import curves
 from seetell.learn.training.checkpoints import read_json, write_json
 from seetell.learn.training.loop import State
 from seetell.learn.training.run import Run, family, train
+from seetell.learn.training.tag_figures import PREDICTIONS
 from seetell.progress import SILENT, Progress, clock
 
 START_EPOCHS = 30  # Table 5 of Vilalta: a run that has not started by then has failed
@@ -27,6 +28,7 @@ def reproduce(
     specs: Sequence[str],
     out: Path,
     *,
+    dataset: str = "",
     rows: Sequence[str] = (),
     budget: str = "two-cores",
     settings: Sequence[str] = (),
@@ -35,18 +37,23 @@ def reproduce(
     progress: Progress = SILENT,
     say: Callable[[str], object] = lambda line: None,
 ) -> Path:
-    """Train the rows asked for (all without) that have not been trained, then write the page of all that have."""
+    """Train the rows asked for (all without) that have not been trained, then write the page of all that have.
+
+    Args:
+        dataset: what the data is where `specs` do not say it: COCO's pictures in a table of one's own are `coco`.
+    """
+    kind = dataset or specs[0].partition(":")[0]
     for recipe_name in _chosen(table, rows):
         for seed in range(1, (seeds or table.seeds) + 1):
             folder = _folder(out, recipe_name, seed)
             if (folder / "result.json").exists():
                 continue
             more = [*settings, f"training.seed={seed}"]
-            recipe = load(recipe_name, dataset=specs[0].partition(":")[0], budget=budget, settings=more)
+            recipe = load(recipe_name, dataset=kind, budget=budget, settings=more)
             say(f"{recipe.row}, seed {seed}: {folder}")
             stop = _until_started(recipe) if table.stop_when_started else None
             _train_row(recipe, specs, folder, stop, root=root, progress=progress, say=say)
-    return write_page(table, specs, out)
+    return write_page(table, specs, out, kind)
 
 
 def _train_row(
@@ -71,7 +78,7 @@ def _train_row(
     )
     history = run.history()
     materials = run.materials(specs, "test", root=root, progress=progress)
-    result = family(recipe.family).evaluate(run, materials, "test", {})
+    result = family(recipe.family).evaluate(run, materials, "test", {"predictions": folder / PREDICTIONS})
     result["seconds"] = round(sum(record["seconds"] for record in history), 1)
     result["epochs"] = len(history)
     write_json(folder / "result.json", result)
@@ -104,7 +111,7 @@ def _chosen(table: PublishedTable, rows: Sequence[str]) -> list[str]:
     return [known[row.lower()] for row in rows]
 
 
-def write_page(table: PublishedTable, specs: Sequence[str], out: Path) -> Path:
+def write_page(table: PublishedTable, specs: Sequence[str], out: Path, dataset: str = "") -> Path:
     """Write the page of a table from the runs that are finished; takes seconds."""
     runs = {name: _finished(out, name) for name in table.rows}
     runs = {name: found for name, found in runs.items() if found}
@@ -112,7 +119,7 @@ def write_page(table: PublishedTable, specs: Sequence[str], out: Path) -> Path:
         raise SeetellError("no row has been trained yet", where=str(out))
     results = {name: [_figures(run, result) for run, result in found] for name, found in runs.items()}
     page = Page(table.title)
-    kind = specs[0].partition(":")[0]
+    kind = dataset or specs[0].partition(":")[0]
     first = next(iter(runs.values()))[0][0]
     page.add(*_setting(table, specs, runs, first, kind))
     page.add(_table(table, results, kind))
@@ -128,6 +135,8 @@ def write_page(table: PublishedTable, specs: Sequence[str], out: Path) -> Path:
     ]
     curves.draw(histories, drawn[-2:], out / f"{table.name}.png", "on the validation split")
     page.add(Heading("Learning curves"), Figure(f"{table.name}.png", f"Learning curves of {table.title}"))
+    if table.figures is not None:
+        page.add(*table.figures({name: found[0][0].path for name, found in runs.items()}, out, f"{table.name}-"))
     page.write(out, table.name)
     return out / f"{table.name}.md"
 
@@ -150,10 +159,10 @@ def _setting(table: PublishedTable, specs: Sequence[str], runs: Mapping[str, Any
     recipe = first.recipe
     seconds = sum(result["seconds"] for found in runs.values() for _, result in found)
     seeds = max(len(found) for found in runs.values())
-    datasets = ", ".join(sorted({spec.partition(":")[0] for spec in specs}))
+    kinds = sorted({kind, *(spec.partition(":")[0] for spec in specs[1:])})
     crops = "one crop" if recipe.encoder.crops == 1 else f"{recipe.encoder.crops} crops"
     lines = [
-        f"Measured on {datasets}, test split, with the model that was best on the validation split. Encoder "
+        f"Measured on {', '.join(kinds)}, test split, with the model that was best on the validation split. Encoder "
         f"{recipe.encoder.name.partition('@')[0]}, {crops}; budget `{recipe.budget}`; "
         f"{seeds} seed{'s' if seeds > 1 else ''}; {clock(seconds)} of training in all.",
     ]
@@ -162,7 +171,9 @@ def _setting(table: PublishedTable, specs: Sequence[str], runs: Mapping[str, Any
             f"The published figures are of {table.published_on}, another dataset: they show the order of rows only."
         )
     wanted = ",".join(runs)
-    command = f"seetell learn reproduce {table.name} --data {kind}:PATH --out DIR --rows {wanted}"
+    given = specs[0].partition(":")[0]
+    data = f"{given}:PATH" if given == kind else f"{given}:PATH --dataset {kind}"
+    command = f"seetell learn reproduce {table.name} --data {data} --out DIR --rows {wanted}"
     return [*(Paragraph(line) for line in lines), Command(command)]
 
 
@@ -177,7 +188,8 @@ def _table(table: PublishedTable, results: Mapping[str, Sequence[Mapping[str, fl
         measured = [_mean(seeds, metric) for _, metric in table.columns]
         main = _mean(seeds, table.main)
         gap = main - figures[table.main] if main is not None and table.main in figures else None
-        rows.append([f"{recipe.row}, published", *published, "", "", ""])
+        if figures:
+            rows.append([f"{recipe.row}, published", *published, "", "", ""])
         minutes = sum(seed["seconds"] for seed in seeds) / 60
         spent = [f"{seeds[0]['epochs']:.0f}", f"{minutes:.1f}"]
         rows.append(

@@ -79,6 +79,14 @@ class Tagged:
     confidence: NDArray[np.float64]
     sequences: list[Decoded] | None = None
 
+    def told(self, place: int, vocabulary: Vocabulary) -> list[str]:
+        """One picture's labels: in the order of its sequence, or from the surest to the least sure."""
+        if self.sequences is not None:
+            return vocabulary.decode(self.sequences[place].tokens.tolist())
+        chosen = np.flatnonzero(self.chosen[place])
+        order = np.argsort(-self.confidence[place, chosen], kind="stable")
+        return [vocabulary.words[label] for label in chosen[order]]
+
     def scores(self, truth: NDArray[np.bool_]) -> dict[str, float]:
         """All scores; columns of `truth` beyond the vocabulary's are of labels that could not be known."""
         unknown = truth.shape[1] - self.chosen.shape[1]

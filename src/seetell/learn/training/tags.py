@@ -22,12 +22,13 @@ from seetell.learn.recipes import Phase, Recipe, RecipeError
 from seetell.learn.training.label_data import LabelledPictures, Orders, label_vectors, label_vocabulary, sizes
 from seetell.learn.training.materials import Materials, labelled
 from seetell.learn.training.run import Run, Setup, build_model
+from seetell.learn.training.tag_figures import Predictions
 from seetell.learn.training.tag_sheets import write_tag_sheets
 from seetell.learn.training.tagging import TaggingSettings, all_logits, choose_labels, fit_thresholds, tag
 from seetell.learn.training.task import Task, Validation
 from seetell.text import Vocabulary
 
-CURVES = ("f1_of_means", "train.f1_of_means", "map")
+CURVES = ("map", "f1_of_means", "train.f1_of_means")
 SEQUENCE = "sequence"
 
 
@@ -116,8 +117,8 @@ def setup(materials: Materials) -> Setup:
 
 
 def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Tag every picture of a split; `beam` may be given for label sequences, and as `sheet` a folder for the figures of
-    Ren's section 5."""
+    """Tag every picture of a split. `beam` may be given for label sequences; as `sheet`, a folder for the figures of
+    Ren's section 5; as `predictions`, a file for the labels of every picture."""
     assert run.vocabulary is not None
     records, pictures = materials.split(split, labelled)
     data = LabelledPictures.of(records, pictures, run.vocabulary)
@@ -127,6 +128,10 @@ def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, A
     tagged = tag(run.model(), pictures, run.vocabulary, settings, testing=True)
     if options.get("sheet"):
         write_tag_sheets(run.recipe.name, records, data, tagged, run.vocabulary, run.history(), Path(options["sheet"]))
+    if options.get("predictions"):
+        told = [tagged.told(place, run.vocabulary) for place in range(len(records))]
+        names, labels = [record.key for record in records], [record.labels for record in records]
+        Predictions(names, labels, told).write(Path(options["predictions"]))
     protocol = settings.protocol(tells=tagged.sequences is not None)
     unknown = data.labels[len(run.vocabulary.words) :]
     found = {"metrics": tagged.scores(data.truth), "protocol": protocol, "pictures": len(records)}
