@@ -101,6 +101,23 @@ def test_padding_and_neighbours_change_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
+def test_leaving_padding_out_changes_neither_words_nor_gradients(name: str) -> None:
+    model, features, tokens = make(name), pictures(name), captions()
+    for row, length in enumerate((7, 6, 6, 3)):
+        tokens[row, length:] = 0
+    mask, weights = tokens != 0, torch.randn(4, 7, WORDS)
+    found = []
+    for order in (torch.arange(4), torch.tensor([3, 1, 2, 0])):  # longest first, and in an order that reads padding
+        model.zero_grad()
+        logits = model(features[order], tokens[order]).logits
+        (logits * weights[order])[mask[order]].sum().backward()
+        gradients = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+        found.append([logits[order.argsort()][mask], *gradients])
+    for ours, other in zip(*found, strict=True):
+        torch.testing.assert_close(ours, other)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
 def test_the_picture_matters(name: str) -> None:
     model, tokens = make(name), captions()
     first, second = pictures(name), pictures(name).flip(0)

@@ -26,7 +26,8 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax, one_hot
 
 from seetell.learn.models.captioner import Captioner, State, Teacher
-from seetell.learn.models.lstm import LSTM
+from seetell.learn.models.lstm import LSTM, Steps
+from seetell.learn.models.packing import Packing
 from seetell.learn.models.text import WordVectors
 from seetell.learn.recipes import RecipeError
 
@@ -117,12 +118,18 @@ class Attend(Captioner):
 
     def read(self, tokens: Tensor, state: State) -> Teacher:
         """Only the recurrence goes step by step."""
-        h, c, annotations = state["h"], state["c"], state["annotations"]
-        read = self.word_dropout(self.words(tokens))  # (B, T, m)
+        packing = Packing.of(tokens)
+        h, c, annotations, keys = state["h"], state["c"], state["annotations"], state["keys"]
+        read = self.word_dropout(self.words(packing.pack(tokens)))  # (N, m)
+        steps = Steps(self.recurrent.input(read), torch.cat([self.recurrent.recurrent.weight, self.context.weight], 1))
         hs, contexts, attentions, looks, gates = [], [], [], [], []
-        soft = self._use_expectation(h)
-        for mapped in self.recurrent.input(read).unbind(1):
-            attention = self._attention(state["keys"], h)
+        expected = self._use_expectation(h)
+        soft = expected
+        for mapped in packing.split(steps.mapped):
+            if (rows := mapped.shape[0]) < h.shape[0]:
+                h, c, annotations, keys = h[:rows], c[:rows], annotations[:rows], keys[:rows]
+                soft = None if soft is None else soft[:rows]
+            attention = self._attention(keys, h)
             look = self._look(attention, soft)
             beta = self._gate(h)
             context = self._context(look, annotations, beta)
@@ -130,14 +137,14 @@ class Attend(Captioner):
             looks.append(look)
             contexts.append(context)
             gates.append(beta)
-            h, c = self.recurrent.step(mapped + self.context(context), h, c)
+            h, c = self.recurrent.cell(mapped + steps.product(torch.cat([h, context], dim=1)), c)
             hs.append(h)
-        attention = torch.stack(attentions, dim=1)
+        attention = packing.unpack(torch.cat(attentions))
         return Teacher(
-            self._output(read, torch.stack(hs, dim=1), torch.stack(contexts, dim=1)),
+            packing.unpack(self._output(read, torch.cat(hs), torch.cat(contexts))),
             attention,
-            None if self.gate is None else torch.cat(gates, dim=1),
-            **(self._chances(attention, torch.stack(looks, dim=1), soft) if self.hard else {}),
+            None if self.gate is None else packing.unpack(torch.cat(gates)).squeeze(2),
+            **(self._chances(attention, packing.unpack(torch.cat(looks)), expected) if self.hard else {}),
         )
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:

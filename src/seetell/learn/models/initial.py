@@ -13,6 +13,7 @@ from torch.nn.functional import log_softmax
 
 from seetell.learn.models.captioner import Captioner, State, Teacher
 from seetell.learn.models.lstm import LSTM
+from seetell.learn.models.packing import Packing
 from seetell.learn.models.text import WordVectors
 
 
@@ -55,8 +56,10 @@ class Initial(Captioner):
         return {"h": h, "c": c}
 
     def read(self, tokens: Tensor, state: State) -> Teacher:
-        h = self.recurrent(self.dropout(self.words(tokens)), state["h"], state["c"])  # (B, T, units)
-        return Teacher(self.output(self.dropout(h)))
+        packing = Packing.of(tokens)
+        read = self.dropout(self.words(packing.pack(tokens)))
+        h = self.recurrent(read, state["h"], state["c"], packing)  # (N, units)
+        return Teacher(packing.unpack(self.output(self.dropout(h))))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         mapped = self.recurrent.input(self.dropout(self.words(tokens)))

@@ -8,8 +8,13 @@ it cannot take an input that depends on its state, as attention needs. The forge
 memory lasts from the beginning.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from seetell.learn.models.packing import Packing
 
 
 class LSTM(nn.Module):
@@ -29,15 +34,52 @@ class LSTM(nn.Module):
 
     def step(self, mapped: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         """One step from (h, c), given the input mapped to the gates (B, 4 units)."""
-        gates = mapped + self.recurrent(h)
+        return self.cell(mapped + self.recurrent(h), c)
+
+    def cell(self, gates: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        """One step, given the gates before their squashing (B, 4 units)."""
         i, f, o = gates[:, : 3 * self.units].sigmoid().chunk(3, dim=1)
         c = f * c + i * gates[:, 3 * self.units :].tanh()
         return o * c.tanh(), c
 
-    def forward(self, inputs: Tensor, h: Tensor, c: Tensor) -> Tensor:
-        """(B, T, inputs) and a first state → h of every step (B, T, units)."""
+    def forward(self, inputs: Tensor, h: Tensor, c: Tensor, packing: Packing) -> Tensor:
+        """Packed inputs (N, inputs) and a first state → h of every step (N, units)."""
+        steps = Steps(self.input(inputs), self.recurrent.weight)
         states = []
-        for mapped in self.input(inputs).unbind(1):
-            h, c = self.step(mapped, h, c)
+        for mapped in packing.split(steps.mapped):
+            rows = mapped.shape[0]
+            h, c = self.cell(mapped + steps.product(h[:rows]), c[:rows])
             states.append(h)
-        return torch.stack(states, dim=1)
+        return torch.cat(states)
+
+
+class Steps:
+    """A product with one weight matrix at every step of a recurrence, added to something known beforehand.
+
+    What is added, `mapped` (N, outputs), has at each step the gradient of the sum. So the weight's gradient need not be
+    added up step by step, in narrow products: all steps' inputs times `mapped`'s gradient is all of it, in one.
+    """
+
+    def __init__(self, mapped: Tensor, weight: Tensor) -> None:
+        self.inputs: list[Tensor] = []
+        self.fixed = weight.detach()
+        self.mapped: Tensor = _Late.apply(mapped, weight, self.inputs) if torch.is_grad_enabled() else mapped
+
+    def product(self, inputs: Tensor) -> Tensor:
+        """W x of a step (R, inputs); steps come in the order of `mapped`'s rows."""
+        self.inputs.append(inputs.detach())
+        return linear(inputs, self.fixed)
+
+
+class _Late(torch.autograd.Function):
+    """What it is given, whose gradient also yields a weight's."""
+
+    @staticmethod
+    def forward(ctx: Any, mapped: Tensor, weight: Tensor, inputs: list[Tensor]) -> Tensor:
+        ctx.inputs = inputs
+        return mapped.view_as(mapped)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+        (gradient,) = gradients
+        return gradient, gradient.t() @ torch.cat(ctx.inputs), None

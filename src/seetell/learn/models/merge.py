@@ -18,6 +18,7 @@ from torch.nn.functional import log_softmax
 
 from seetell.learn.models.captioner import Captioner, State, Teacher
 from seetell.learn.models.lstm import LSTM
+from seetell.learn.models.packing import Packing
 from seetell.learn.models.text import WordVectors
 
 
@@ -61,8 +62,11 @@ class Merge(Captioner):
         return {"picture": picture, "h": nothing, "c": nothing}
 
     def read(self, tokens: Tensor, state: State) -> Teacher:
-        h = self.recurrent(self.word_dropout(self.words(tokens)), state["h"], state["c"])  # (B, T, units)
-        return Teacher(self._merge(state["picture"][:, None], h))
+        packing = Packing.of(tokens)
+        read = self.word_dropout(self.words(packing.pack(tokens)))
+        h = self.recurrent(read, state["h"], state["c"], packing)  # (N, units)
+        picture = state["picture"].index_select(0, packing.index // tokens.shape[1])
+        return Teacher(packing.unpack(self._merge(picture, h)))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         mapped = self.recurrent.input(self.word_dropout(self.words(tokens)))

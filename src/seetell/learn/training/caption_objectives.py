@@ -104,9 +104,10 @@ class HardAttention(Objective):
 
 
 def split(tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Captions as what is read, what is to be told, and where that is a word."""
+    """Captions as what is read, what is to be told, and where that is a word: nothing is read where nothing is told."""
     words = tokens[:, 1:]
-    return tokens[:, :-1], words, words != 0
+    mask = words != 0
+    return tokens[:, :-1] * mask, words, mask
 
 
 def accuracy(taught: Teacher, words: Tensor, mask: Tensor) -> tuple[int, int]:
