@@ -4,7 +4,11 @@ The encoder averages: `pooled` is a picture's mean colour, `grid` the mean colou
 follows the colours, the tagger's labels are colours, and the retriever compares colours with words.
 """
 
+import hashlib
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -26,6 +30,7 @@ from seetell.bundle import (
     TaggerPart,
     write_bundle,
 )
+from seetell.bundle.fields import canonical
 from seetell.images import Preparation
 
 SIZE = 8
@@ -119,6 +124,32 @@ def step() -> bytes:
     )
 
 
+def plain_step() -> bytes:
+    """Says "a red thing" of what is red: the word before decides what may follow, the mean colour which colour."""
+    symbols = VOCABULARY.split()
+    follow, colour = np.full((12, 12), -9.0, np.float32), np.zeros((3, 12), np.float32)
+    for before, after in ("<start>", "a"), ("red", "thing"), ("green", "thing"), ("blue", "thing"), ("thing", "<end>"):
+        follow[symbols.index(before), symbols.index(after)] = 0
+    follow[symbols.index("a"), [symbols.index(word) for word in ("red", "green", "blue", "thing")]] = [0, 0, 0, 2]
+    for place, word in enumerate(LABELS):
+        colour[place, symbols.index(word)] = 4
+    node = helper.make_node
+    return graph(
+        [
+            node("ReduceSum", ["annotations", "two"], ["energies"], keepdims=0),
+            node("Softmax", ["energies"], ["attention"], axis=1),
+            node("Gather", ["follow", "tokens"], ["words"]),
+            node("MatMul", ["h", "colour"], ["bonus"]),
+            node("Add", ["words", "bonus"], ["logits"]),
+            node("LogSoftmax", ["logits"], ["log_probs"], axis=1),
+            node("Identity", ["h"], ["next_h"]),
+        ],
+        {"tokens": (INT64, ["r"]), "h": (FLOAT, ["r", 3]), "annotations": (FLOAT, ["r", 4, 3])},
+        {"log_probs": ["r", 12], "attention": ["r", 4], "next_h": ["r", 3]},
+        {"two": np.array([2]), "follow": follow, "colour": colour},
+    )
+
+
 def classifier() -> bytes:
     node = helper.make_node
     nodes = [node("MatMul", ["features", "C"], ["logits"]), node("Sigmoid", ["logits"], ["probabilities"])]
@@ -126,12 +157,12 @@ def classifier() -> bytes:
     return graph(nodes, {"features": (FLOAT, ["n", 3])}, outputs, {"C": WEIGHTS["C"]})
 
 
-def pictures() -> bytes:
+def pictures(weights: NDArray[np.float32] = WEIGHTS["P"]) -> bytes:
     nodes = [helper.make_node("MatMul", ["features", "P"], ["embeddings"])]
-    return graph(nodes, {"features": (FLOAT, ["n", 3])}, {"embeddings": ["n", DIMENSIONS]}, {"P": WEIGHTS["P"]})
+    return graph(nodes, {"features": (FLOAT, ["n", 3])}, {"embeddings": ["n", DIMENSIONS]}, {"P": weights})
 
 
-def texts() -> bytes:
+def texts(weights: NDArray[np.float32] = WEIGHTS["T"]) -> bytes:
     """The mean of the words' vectors; the words after a text's end do not count."""
     node = helper.make_node
     return graph(
@@ -156,7 +187,7 @@ def texts() -> bytes:
             "step": np.array(1),
             "one": np.array([1]),
             "two": np.array([2]),
-            "T": WEIGHTS["T"],
+            "T": weights,
         },
     )
 
@@ -210,3 +241,37 @@ def files(heads: tuple[str, ...] = HEADS) -> dict[str, bytes]:
 
 def write_tiny(path: Path, heads: tuple[str, ...] = HEADS) -> Bundle:
     return write_bundle(path, manifest(heads=heads), files(heads))
+
+
+def write_colours(path: Path) -> Bundle:
+    """One that makes sense: it tells, names and finds colours."""
+    seen = np.zeros((3, DIMENSIONS), np.float32)
+    seen[:, :3] = np.eye(3) - 1 / 3  # how far a colour is from grey
+    read = np.zeros((12, DIMENSIONS), np.float32)
+    read[[VOCABULARY.split().index(label) for label in LABELS]] = seen
+    made = {"step.onnx": plain_step(), "pictures.onnx": pictures(seen), "texts.onnx": texts(read)}
+    return write_bundle(path, manifest(), {**files(), **made})
+
+
+def copy(source: Path, target: Path) -> Path:
+    """A bundle's folder, as it is."""
+    target.mkdir()
+    for each in source.iterdir():
+        (target / each.name).write_bytes(each.read_bytes())
+    return target
+
+
+def forge(path: Path, change: Callable[[Any], object]) -> Path:
+    """Change the description as somebody would who knows the format: with a right checksum and fingerprint."""
+    content = json.loads((path / "bundle.json").read_text(encoding="utf-8"))
+    change(content)
+    del content["checksum"]
+    inner = {k: v for k, v in content.items() if k not in ("fingerprint", "name", "about", "made_by", "licence")}
+    inner.pop("training_data", None)
+    for kind in ("captioner", "tagger", "retriever"):
+        if isinstance(inner.get(kind), dict):
+            inner[kind] = {k: v for k, v in inner[kind].items() if k != "scores"}
+    content["fingerprint"] = hashlib.sha256(canonical(inner)).hexdigest()
+    content["checksum"] = hashlib.sha256(canonical(content)).hexdigest()
+    (path / "bundle.json").write_bytes(canonical(content))
+    return path

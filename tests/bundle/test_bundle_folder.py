@@ -1,8 +1,6 @@
 """Writing and opening bundles, and everything that can be wrong with one."""
 
 import dataclasses
-import hashlib
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,20 +8,12 @@ from typing import Any
 import pytest
 
 from seetell.bundle import Bundle, BundleError, CaptionerPart, Manifest, write_bundle
-from seetell.bundle.fields import canonical
-from tiny_bundles import files, manifest, write_tiny
+from tiny_bundles import copy, files, forge, manifest, write_tiny
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tiny(tmp_path_factory.mktemp("bundle") / "tiny").path
-
-
-def copy(source: Path, target: Path) -> Path:
-    target.mkdir()
-    for each in source.iterdir():
-        (target / each.name).write_bytes(each.read_bytes())
-    return target
 
 
 def refusal(path: Path) -> BundleError:
@@ -32,22 +22,6 @@ def refusal(path: Path) -> BundleError:
     assert caught.value.remedy
     assert str(path) in caught.value.where
     return caught.value
-
-
-def forge(path: Path, change: Any) -> Path:
-    """Change the description as somebody would who knows the format: with a right checksum and fingerprint."""
-    content = json.loads((path / "bundle.json").read_text(encoding="utf-8"))
-    change(content)
-    del content["checksum"]
-    inner = {k: v for k, v in content.items() if k not in ("fingerprint", "name", "about", "made_by", "licence")}
-    inner.pop("training_data", None)
-    for kind in ("captioner", "tagger", "retriever"):
-        if isinstance(inner.get(kind), dict):
-            inner[kind] = {k: v for k, v in inner[kind].items() if k != "scores"}
-    content["fingerprint"] = hashlib.sha256(canonical(inner)).hexdigest()
-    content["checksum"] = hashlib.sha256(canonical(content)).hexdigest()
-    (path / "bundle.json").write_bytes(canonical(content))
-    return path
 
 
 def test_what_was_written_is_read_again(whole: Path) -> None:

@@ -148,12 +148,7 @@ def write_bundle(
     target = Path(out)
     manifest = dataclasses.replace(manifest, files={name: Stored.of(data) for name, data in files.items()})
     manifest.check(str(target))
-    if os.path.lexists(target) and not replace:
-        raise BundleError("there is something here already", where=str(target), remedy="Choose another folder")
-    if os.path.lexists(target) and not os.path.lexists(target / MANIFEST):
-        raise BundleError(
-            "this is not a bundle, so it is not replaced by one", where=str(target), remedy="Choose another folder"
-        )
+    check_target(target, replace=replace)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     old = part.with_suffix(".old")
@@ -173,6 +168,20 @@ def write_bundle(
         for left in (part, old):
             shutil.rmtree(left, ignore_errors=True)
     return Bundle(target, manifest)
+
+
+def check_target(target: Path, *, replace: bool) -> None:
+    """Refuse a folder that a bundle cannot be written to, because of what is there."""
+    if os.path.lexists(target) and not replace:
+        raise BundleError(
+            "there is something here already",
+            where=str(target),
+            remedy="Choose another folder, or add --replace where it is a bundle",
+        )
+    if os.path.lexists(target) and not os.path.lexists(target / MANIFEST):
+        raise BundleError(
+            "this is not a bundle, so it is not replaced by one", where=str(target), remedy="Choose another folder"
+        )
 
 
 def _read_file(path: Path, most: int) -> bytes:

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from seetell.errors import DatasetError
+
 _COMPARED = 16  # pictures, and as many texts, on which bundle and checkpoints must agree
 
 
@@ -34,6 +36,12 @@ def export(
     specs = data or list(dict.fromkeys(spec for one in trained for spec in one.data))
     dataset = open_data(specs)
     records = dataset.split(split)
+    if not records:
+        raise DatasetError(
+            f"there is nothing in the split {split!r}",
+            where=dataset.name,
+            remedy="Choose another with --split; bundle and checkpoints are compared on it",
+        )
     step = max(1, len(records) // _COMPARED)
     some = records[::step][:_COMPARED]
     texts = [caption for record in some for caption in record.captions[:1]]

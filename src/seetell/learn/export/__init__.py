@@ -11,6 +11,8 @@ import torch
 
 from seetell import __version__
 from seetell.bundle import Bundle, EncoderPart, Layout, Manifest, Score, write_bundle
+from seetell.bundle.folder import check_target
+from seetell.bundle.manifest import check_name
 from seetell.errors import SeetellError
 from seetell.learn.export.compare import UnequalError, compare
 from seetell.learn.export.graphs import Reading, to_onnx
@@ -71,6 +73,8 @@ def export(
         raise SeetellError(f"there is no {smaller!r} variant", remedy=f"Choose one of: {', '.join(SMALLER)}")
     if smaller and measure is None:
         raise SeetellError("what a smaller variant costs must be measured", remedy="Name a dataset with --data")
+    check_name(description.name, str(out))
+    check_target(out, replace=replace)
     check_shared(trained)
     manifest, files = _parts(trained, description, say)
     with tempfile.TemporaryDirectory(prefix="seetell-export-") as folder:

@@ -11,6 +11,7 @@ from seetell.bundle import Score
 from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.learn.encoders import Encoder, LayoutSpec
+from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.training.run import Run
 from seetell.text import Vocabulary
 
@@ -41,10 +42,17 @@ class Trained:
     data: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, run: Run, encoder: Encoder) -> "Trained":
+    def of(cls, run: Run, encoder: Encoder | None = None) -> "Trained":
+        """A run's best model. Of a run that trained from pictures the network comes out of the model, with the weights
+        it has there; others name the `encoder` that they were trained with."""
         if run.vocabulary is None:
             raise SeetellError("this run has no vocabulary", where=str(run.path), remedy="Train it again")
-        if encoder.fingerprint() != run.encoder_fingerprint:
+        model: Any = run.model()
+        if isinstance(model.transform, LiveEncoder):
+            encoder, model.transform = model.transform.encoder, model.transform.then
+        elif encoder is None:
+            encoder = Encoder.load(run.recipe.encoder.name)
+        if not run.recipe.encoder.train and encoder.fingerprint() != run.encoder_fingerprint:
             raise SeetellError(
                 f"the encoder {run.recipe.encoder.name} has other weights than this run was trained with",
                 where=str(run.path),
@@ -53,7 +61,7 @@ class Trained:
         return cls(
             name=str(run.path),
             kind=KINDS[run.recipe.family],
-            model=run.model(),
+            model=model,
             vocabulary=run.vocabulary,
             encoder=encoder,
             preparation=run.preparation,
@@ -68,12 +76,9 @@ class Trained:
 def open_runs(paths: Sequence[Path]) -> list[Trained]:
     """The runs in some folders, each encoder being loaded once."""
     runs = [Run.open(path) for path in paths]
-    encoders: dict[str, Encoder] = {}
-    for run in runs:
-        name = run.recipe.encoder.name
-        if name not in encoders:
-            encoders[name] = Encoder.load(name)
-    return [Trained.of(run, encoders[run.recipe.encoder.name]) for run in runs]
+    names = {run.recipe.encoder.name for run in runs if not run.recipe.encoder.live}
+    encoders = {name: Encoder.load(name) for name in names}
+    return [Trained.of(run, encoders.get(run.recipe.encoder.name)) for run in runs]
 
 
 def check_shared(trained: Sequence[Trained]) -> None:
@@ -86,7 +91,9 @@ def check_shared(trained: Sequence[Trained]) -> None:
                     f"{earlier.name} is a {other.kind}, too", where=other.name, remedy="A suite has one of each kind"
                 )
         problem = ""
-        if other.encoder.fingerprint() != first.encoder.fingerprint():
+        if other.encoder.fingerprint() != first.encoder.fingerprint() and other.encoder.name == first.encoder.name:
+            problem = f"other weights of {other.encoder.name} than {first.name}: one of them trained the network along"
+        elif other.encoder.fingerprint() != first.encoder.fingerprint():
             problem = f"another encoder ({other.encoder.name}) than {first.name} ({first.encoder.name})"
         elif other.preparation != first.preparation:
             problem = f"pictures that are prepared in another way than those of {first.name}"

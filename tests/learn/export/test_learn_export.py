@@ -1,0 +1,149 @@
+"""`seetell learn export` as people call it, on runs of a few scenes and an untrained network."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+from seetell.bundle import Bundle
+from seetell.cli import app, main
+from seetell.data import open_dataset
+from seetell.learn.encoders import Encoder
+from seetell.learn.export import open_runs
+from seetell.learn.export.trained import check_shared
+from seetell.learn.models.live_encoder import LiveEncoder
+from seetell.learn.recipes import load
+from seetell.learn.training.run import Run, train
+from seetell.runtime import open_bundle
+from tiny_bundles import write_tiny
+
+DATA = "scenes:40"
+ENCODER = "test_efficientnet@random"
+RUNS = {
+    "captions": ("attend-soft", ["model.units=16", "model.word_dimensions=8", "model.attention_dimensions=8"]),
+    "tags": ("bce", []),
+    "match": ("fne-mh", ["model.dimensions=16", "model.word_dimensions=8"]),
+    "own": ("bce", ["encoder.train=true", "encoder.augment=true", "encoder.learning_rate=0.01"]),
+    "looked": ("bce", ["encoder.augment=true"]),
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """`own` trained its network along, `looked` read pictures and left the network as it was."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, (recipe, settings) in RUNS.items():
+        common = [f"encoder.name={ENCODER}", "phases.epochs=1", "phases.learning_rate=0.003", "phases.batch=8"]
+        made = load(recipe, dataset="scenes", settings=[*common, *settings])
+        train(made, [DATA], folder / name, accelerator="cpu", root=folder / "store")
+    return {name: folder / name for name in RUNS}
+
+
+def export(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["learn", "export", *map(str, arguments)])
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """The one line that the command prints before it exits with 1."""
+
+    def call(*arguments: object) -> str:
+        monkeypatch.setattr(sys, "argv", ["seetell", "learn", "export", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        printed = capsys.readouterr()
+        assert (caught.value.code, printed.out) == (1, "")
+        (line,) = printed.err.splitlines()
+        assert line.startswith("seetell: ")
+        return line
+
+    return call
+
+
+def test_runs_become_a_suite(runs: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "Mine"
+    result = export(
+        *(runs["captions"], runs["tags"], runs["match"], "--out", out, "--measure", 4),
+        *("--about", "Scenes told", "--licence", "CC0-1.0"),
+    )
+    assert result.exit_code == 0, result.stderr
+    (line,) = result.stdout.splitlines()
+    assert line.startswith(f"{out}: captioner, tagger, retriever; ")
+    manifest = Bundle.open(out).manifest
+    assert (manifest.name, manifest.about, manifest.licence) == ("mine", "Scenes told", "CC0-1.0")
+    assert manifest.training_data == (DATA,)
+    assert {layout.name for layout in manifest.encoder.layouts} == {"grid", "pooled", "full_network"}
+    for head in manifest.heads:
+        assert [score.measured_on for score in head.scores] == ["checkpoint", "bundle"]
+        assert head.scores[1].pictures == 4
+    shown = json.loads(CliRunner().invoke(app, ["bundles", "show", str(out), "--json"]).stdout)
+    assert shown["scores"]["captioner"][1]["data"] == DATA
+
+
+def test_a_network_that_was_trained_along_goes_into_the_bundle(runs: dict[str, Path], tmp_path: Path) -> None:
+    assert export(runs["own"], "--out", tmp_path / "out").exit_code == 0
+    run = Run.open(runs["own"])
+    model: Any = run.model()
+    assert isinstance(model.transform, LiveEncoder)
+    stock = Encoder.load(ENCODER).fingerprint()
+    assert Bundle.open(tmp_path / "out").manifest.encoder.fingerprint == model.transform.encoder.fingerprint() != stock
+    pictures = [record.picture for record in open_dataset(DATA).split("val")]
+    pixels = np.concatenate([run.preparation.open(picture.read()) for picture in pictures])
+    with torch.no_grad():  # the run as it was trained: from pixels
+        wanted = model.confidence(model(torch.from_numpy(pixels))).numpy()
+    with open_bundle(tmp_path / "out") as suite:
+        found = np.stack([result.scores for result in suite.tagger(pictures)])
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
+    (other,) = open_runs([runs["tags"]])
+    assert other.encoder.fingerprint() == stock
+
+
+def test_runs_whose_networks_differ_are_no_suite(
+    runs: dict[str, Path], tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    line = refused(runs["captions"], runs["own"], "--out", tmp_path / "out")
+    assert f"{runs['own']}: this run reads other weights of {ENCODER} than {runs['captions']}" in line
+    assert "trained the network along" in line
+    assert "export this one alone" in line
+    assert not (tmp_path / "out").exists()
+    # One that only looked at pictures sees as the stored features do.
+    check_shared(open_runs([runs["captions"], runs["looked"]]))
+
+
+@pytest.mark.parametrize(("smaller", "share"), [("fp16", 0.7), ("int8", 0.5)])
+def test_a_smaller_one_says_what_it_costs(smaller: str, share: float, runs: dict[str, Path], tmp_path: Path) -> None:
+    write_tiny(tmp_path / "out")
+    result = export(runs["tags"], "--out", tmp_path / "out", "--replace", "--smaller", smaller, "--measure", 4)
+    assert result.exit_code == 0, result.stderr
+    first, second, *changes = result.stdout.splitlines()
+    assert ": tagger; " in first
+    before, after = (float(part.split()[0]) for part in second.split(" became "))
+    assert after <= share * before
+    assert any(line.startswith("  tagger: f1 ") and " → " in line for line in changes)
+    manifest = Bundle.open(tmp_path / "out").manifest
+    assert manifest.precision == {"fp16": "float16", "int8": "int8"}[smaller]
+    assert manifest.tagger is not None
+    assert manifest.tagger.scores[-1].measured_on == "bundle"
+
+
+def test_mistakes_are_one_line_and_told_at_once(
+    runs: dict[str, Path], tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    """`refused` sees nothing but the line: no graph had been made by then."""
+    out = ["--out", tmp_path / "out"]
+    assert "no 'int4' variant" in refused(runs["tags"], *out, "--smaller", "int4")
+    assert "is a tagger, too" in refused(runs["tags"], runs["looked"], *out)
+    assert "nothing in the split 'dev'" in refused(runs["tags"], *out, "--split", "dev")
+    assert str(tmp_path / "absent") in refused(tmp_path / "absent", *out)
+    assert "cannot be a bundle's name" in refused(runs["tags"], *out, "--name", "My bundle")
+    assert not (tmp_path / "out").exists()
+    write_tiny(tmp_path / "out")
+    assert "something here already" in refused(runs["tags"], *out)
+    (tmp_path / "holiday").mkdir()
+    assert "not a bundle" in refused(runs["tags"], "--out", tmp_path / "holiday", "--replace")
