@@ -66,6 +66,25 @@ def test_order_of_places_does_not_count() -> None:
     torch.testing.assert_close(model(features), model(features.flip(1)))
 
 
+def test_windows_are_means_of_neighbouring_places() -> None:
+    """Of 5 × 5 places, windows of 3 × 3 begin at rows and columns 0 and 2."""
+    grid = torch.randn(2, 25, FEATURES, generator=torch.Generator().manual_seed(3))
+    rows = grid.unflatten(1, (5, 5))
+    means = [rows[:, y : y + 3, x : x + 3].mean((1, 2)) for y in (0, 2) for x in (0, 2)]
+    plain, windowed = make("grid_classifier"), make("grid_classifier", window=3)
+    torch.testing.assert_close(windowed(grid), plain(torch.stack(means, dim=1)))
+
+
+def test_dropout_takes_a_feature_from_all_places() -> None:
+    model = make("grid_classifier", dropout=0.5).train()
+    torch.manual_seed(4)
+    kept = model._drop(torch.ones(3, PLACES, 200), 0.5)
+    assert (kept == kept[:, :1]).all()
+    assert set(kept.unique().tolist()) == {0.0, 2.0}
+    assert 0.35 < float((kept > 0).float().mean()) < 0.65
+    assert torch.equal(model.eval()._drop(kept, 0.5), kept)
+
+
 @pytest.mark.parametrize("kind", ["classifier", "grid_classifier"])
 def test_a_handful_is_learned_by_heart(kind: str, tmp_path: Path) -> None:
     model, features = make(kind, dropout=0.0).train(), pictures(kind)

@@ -12,14 +12,18 @@ places, so that small things are not averaged away:
 which is class-specific residual attention (Zhu and Wu, 2021). T = 0 is averaging; the greater T, the nearer to the
 maximum. Several heads, each with its own w and T, are added up.
 
-Departures of ours: label weights are not normalised; places may first pass a hidden layer, z = LayerNorm(GELU(V x)).
+Departures of ours: label weights are not normalised; places may first be averaged in windows that overlap, which costs
+little because neighbours see almost the same; they may pass a hidden layer, z = LayerNorm(GELU(V x)); and dropout takes
+a feature away from all places of a picture at once, since from a few of them it would hardly be missed.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import avg_pool2d, dropout
 
 
 class Scorer(nn.Module):
@@ -80,6 +84,8 @@ class GridClassifier(Scorer):
     features: width of one place of the grid.
     labels: how many there are.
     transform: what is done to raw features first; fitted on the training split.
+    window: of a square grid, so many by so many places are averaged to one, and windows begin every other place; 1:
+        places stay as they are.
     hidden: width of the hidden layer; 0: none.
     temperatures: T of each head.
     weight: λ.
@@ -92,6 +98,7 @@ class GridClassifier(Scorer):
         features: int,
         labels: int,
         transform: nn.Module,
+        window: int = 1,
         hidden: int = 0,
         temperatures: Sequence[float] = (1.0,),
         weight: float = 0.5,
@@ -100,7 +107,7 @@ class GridClassifier(Scorer):
     ) -> None:
         super().__init__(labels, transform)
         self.temperatures, self.weight = tuple(temperatures), weight
-        self.picture_dropout, self.dropout = nn.Dropout(picture_dropout), nn.Dropout(dropout)
+        self.window, self.picture_dropout, self.dropout = window, picture_dropout, dropout
         if hidden:
             self.hidden: nn.Module = nn.Sequential(nn.Linear(features, hidden), nn.GELU(), nn.LayerNorm(hidden))
         else:
@@ -109,7 +116,7 @@ class GridClassifier(Scorer):
 
     def forward(self, features: Tensor) -> Tensor:
         """(B, places, features) → logits (B, labels)."""
-        places = self.dropout(self.hidden(self.picture_dropout(self.transform(features))))
+        places = self._drop(self._places(features), self.dropout)
         logits = []
         for head, temperature in zip(self.heads, self.temperatures, strict=True):
             scores = head(places)  # (B, places, labels)
@@ -119,7 +126,23 @@ class GridClassifier(Scorer):
 
     @torch.no_grad()
     def attention(self, features: Tensor) -> Tensor:
-        """Where each label looks (B, places, labels): the mean of the heads' a_lk."""
-        places = self.hidden(self.transform(features))
+        """Where each label looks (B, places or windows, labels): the mean of the heads' a_lk."""
+        places = self._places(features)
         looks = [(t * head(places)).softmax(1) for head, t in zip(self.heads, self.temperatures, strict=True)]
         return torch.stack(looks).mean(0)
+
+    def _places(self, features: Tensor) -> Tensor:
+        """What the label weights read, before dropout: (B, places or windows, features or hidden)."""
+        places = self.transform(features)
+        if self.window > 1:
+            side = math.isqrt(places.shape[1])
+            grid = places.transpose(1, 2).unflatten(2, (side, side))
+            places = avg_pool2d(grid, self.window, stride=2).flatten(2).transpose(1, 2)
+        hidden: Tensor = self.hidden(self._drop(places, self.picture_dropout))
+        return hidden
+
+    def _drop(self, places: Tensor, share: float) -> Tensor:
+        """Dropout that takes a feature from all places of a picture."""
+        if not self.training or not share:
+            return places
+        return places * dropout(places.new_ones(places.shape[0], 1, places.shape[2]), share)
