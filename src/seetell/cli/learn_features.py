@@ -25,6 +25,10 @@ def features(
         typer.Option(help="pooled, grid (the default), grid:STAGE, levels, full_network; may be repeated: one pass."),
     ] = None,
     crops: Annotated[int, typer.Option(help="1, or 10: corners, centre and their mirror images, averaged.")] = 1,
+    view: Annotated[
+        str, typer.Option(help="Of one crop: centre, the square in the middle, or whole, the picture squashed.")
+    ] = "centre",
+    size: Annotated[int, typer.Option(min=0, help="The square's side in pixels; 0: the network's own.")] = 0,
     split: Annotated[list[str] | None, typer.Option(help="Only this split's pictures; may be repeated.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many pictures.")] = None,
     store: Annotated[
@@ -65,7 +69,7 @@ def features(
         loaded,
         layout or ["grid"],
         root=store,
-        preparation=loaded.preparation("ten" if crops == 10 else "centre"),
+        preparation=loaded.preparation("ten" if crops == 10 else "centre", view=view, size=size),
         precision=precision,
         batch_size=batch,
         threads=threads,

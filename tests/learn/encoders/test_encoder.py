@@ -6,6 +6,7 @@ import timm
 import torch
 from torch import nn
 
+from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.learn.encoders import LAYOUTS, Encoder
 from seetell.learn.encoders.weights import EncoderName
@@ -31,6 +32,19 @@ class TestPreparation:
         encoder = without_weights("vgg16")
         assert encoder.preparation() == Preparation(size=224, resize=256)
         assert encoder.preparation("ten") == Preparation(size=224, resize=256, fit="squash", crops="ten")
+
+    def test_of_the_whole_picture(self) -> None:
+        encoder = without_weights("vgg16")
+        assert encoder.preparation(view="whole") == Preparation(size=224, resize=224, fit="squash")
+        assert encoder.preparation(view="whole", size=288) == Preparation(size=288, resize=288, fit="squash")
+        assert encoder.preparation(size=448) == Preparation(size=448, resize=512)
+
+    def test_of_a_view_that_there_is_not(self) -> None:
+        encoder = without_weights("vgg16")
+        with pytest.raises(SeetellError, match="no view 'wide'.*centre, whole"):
+            encoder.preparation(view="wide")
+        with pytest.raises(SeetellError, match="ten crops see the whole picture already"):
+            encoder.preparation("ten", view="whole")
 
     @pytest.mark.parametrize("name", ["resnet50", "inception_v3", "densenet121", "test_vit"])
     def test_resizes_as_timm_itself_does(self, name: str) -> None:

@@ -72,9 +72,19 @@ def test_a_limit_and_the_store_from_the_environment(
     assert [path.name.rpartition("-")[0] for path in (tmp_path / "elsewhere").iterdir()] == ["test_resnet-grid-float16"]
 
 
+def test_the_whole_picture(table: str, tmp_path: Path) -> None:
+    options = ["--encoder", "test_resnet@random", "--layout", "pooled", "--split", "test", "--store", str(tmp_path)]
+    out, _ = run(table, *options, "--view", "whole", "--size", "64", "--json")
+    spec = FeatureStore.open(json.loads(out)["stores"]["pooled"]["path"]).spec
+    assert (spec.preparation.fit, spec.preparation.resize, spec.preparation.size) == ("squash", 64, 64)
+    assert spec.folder.startswith("test_resnet-pooled-whole-float16-")
+    assert spec.view_options == " --view whole --size 64"
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
+        (["--view", "wide"], "no view 'wide'"),
         (["--crops", "5"], "must be 1 or 10"),
         (["--precision", "float8"], "must be float16 or float32"),
         (["--split", "nonsense"], "Its splits are test, train, val"),

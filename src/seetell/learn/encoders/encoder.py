@@ -11,6 +11,7 @@ import torch
 from timm.data.config import resolve_data_config
 from torch import Tensor, nn
 
+from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.images.preparation import Crops
 from seetell.learn.encoders.folding import fold_batch_norms
@@ -19,6 +20,7 @@ from seetell.learn.encoders.taps import Tap, find_taps
 from seetell.learn.encoders.weights import PACKAGES, EncoderName, load_network
 
 DEFAULT_ENCODER = "tf_efficientnet_lite2"
+VIEWS = ("centre", "whole")
 
 
 class Encoder(nn.Module):
@@ -94,21 +96,31 @@ class Encoder(nn.Module):
         """The same for several layouts, for squares of another `size` if told."""
         return self.replica().eval().reader(layouts).describe(self._blank(size))
 
-    def preparation(self, crops: Crops = "centre") -> Preparation:
+    def preparation(self, crops: Crops = "centre", *, view: str = "centre", size: int = 0) -> Preparation:
         """How pictures must be prepared for the network's weights, as timm documents it.
 
         Ten crops are cut from a picture squashed to a square (256 × 256 for VGG), as Vilalta et al. do, so that
         together they see all of it.
+
+        Args:
+            crops: `centre` for one, or `ten`.
+            view: of one crop, `centre` (the square in the middle, as networks are usually tested: of a photograph of
+                3 to 2 it sees little more than half) or `whole` (all of the picture, squashed to a square).
+            size: of the square, if not what the network was trained on.
         """
+        if view not in VIEWS:
+            raise SeetellError(f"there is no view {view!r}", remedy=f"Choose one of: {', '.join(VIEWS)}")
+        if view == "whole" and crops == "ten":
+            raise SeetellError("ten crops see the whole picture already", remedy="Leave out one of crops and view")
         config = self._data_config()
-        size = int(config["input_size"][-1])
-        squash = crops == "ten" or config.get("crop_mode") == "squash"
+        size = size or int(config["input_size"][-1])
+        squash = crops == "ten" or view == "whole" or config.get("crop_mode") == "squash"
         mean, std = config["mean"], config["std"]
         if self.name.architecture in PACKAGES:  # the original's scale from −1 to 1, whatever timm's tag says
             mean = std = (0.5, 0.5, 0.5)
         return Preparation(
             size=size,
-            resize=math.floor(size / config["crop_pct"]),
+            resize=size if view == "whole" else math.floor(size / config["crop_pct"]),
             fit="squash" if squash else "shorter",
             crops=crops,
             interpolation="bilinear" if config["interpolation"] == "bilinear" else "bicubic",

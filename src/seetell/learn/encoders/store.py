@@ -168,7 +168,7 @@ class FeatureStore:
                 where=str(self.folder),
                 remedy=f"Make them with: seetell learn features DATASET --encoder {self.spec.encoder} "
                 f"--layout {self.spec.layout.layout}"
-                + (" --crops 10" if self.spec.preparation.crops == "ten" else "")
+                + self.spec.view_options
                 + (f" --precision {self.spec.precision}" if self.spec.precision != "float16" else "")
                 + f" --store {self.folder.parent}",
             )

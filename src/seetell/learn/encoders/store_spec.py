@@ -48,8 +48,19 @@ class StoreSpec:
         makers = (self.encoder_fingerprint, self.preparation.fingerprint(), self.layout.layout, self.precision)
         digest = hashlib.sha256(json.dumps([FORMAT, *makers]).encode("utf-8")).hexdigest()[:12]
         network = self.encoder.partition("@")[0]
-        crops = "ten-" if self.preparation.crops == "ten" else ""
-        return f"{network}-{self.layout.layout.replace(':', '')}-{crops}{self.precision}-{digest}"
+        view = "ten-" if self.preparation.crops == "ten" else "whole-" if self._whole else ""
+        return f"{network}-{self.layout.layout.replace(':', '')}-{view}{self.precision}-{digest}"
+
+    @property
+    def view_options(self) -> str:
+        """The options of `seetell learn features` that give this preparation."""
+        if self.preparation.crops == "ten":
+            return " --crops 10"
+        return f" --view whole --size {self.preparation.size}" if self._whole else ""
+
+    @property
+    def _whole(self) -> bool:
+        return self.preparation.fit == "squash" and self.preparation.resize == self.preparation.size
 
     def to_json(self) -> dict[str, Any]:
         return {

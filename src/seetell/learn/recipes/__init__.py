@@ -39,6 +39,8 @@ class EncoderSettings:
     name: str = "tf_efficientnet_lite2"
     layout: str = "pooled"
     crops: int = 1
+    view: str = "centre"  # of one crop: the square in the middle, or the "whole" picture squashed to a square
+    size: int = 0  # of the square; 0: the network's own
     transform: str = ""  # of the raw features: none, unit, standardise, full_network; "": what the layout usually takes
     augment: bool = False  # train from randomly cropped and mirrored pictures instead of stored features
     train: bool = False  # train the network together with the model, from pictures

@@ -14,6 +14,7 @@ from seetell import __version__
 from seetell.data import Dataset, open_dataset, union
 from seetell.errors import SeetellError
 from seetell.images import Preparation
+from seetell.images.preparation import Crops
 from seetell.learn.encoders import Encoder, LayoutSpec, encode_dataset
 from seetell.learn.models import build
 from seetell.learn.recipes import Recipe
@@ -151,7 +152,8 @@ def make_features(
     settings = recipe.encoder
     encoder = Encoder.load(settings.name)
     records = [record for record in dataset.records if record.split in splits]
-    preparation = encoder.preparation("ten" if settings.crops == 10 else "centre")
+    crops: Crops = "ten" if settings.crops == 10 else "centre"
+    preparation = encoder.preparation(crops, view=settings.view, size=settings.size)
     report = encode_dataset(
         records, encoder, [settings.layout], root=root, preparation=preparation, progress=progress, say=say
     )

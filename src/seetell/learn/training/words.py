@@ -29,7 +29,9 @@ def with_vectors(vocabulary: Vocabulary, text: TextSettings) -> tuple[Vocabulary
     wanted = None if text.extra_words else vocabulary.words
     vectors = default_vectors(wanted) if text.vectors == "default" else WordVectors.read(text.vectors, wanted)
     if text.extra_words:
-        new = (word for word in vectors.words if word not in vocabulary and word.islower())
+        # GloVe's files hold a few "words" with white space inside, which no tokenizer gives.
+        usable = (word for word in vectors.words if word.islower() and len(word.split()) == 1)
+        new = (word for word in usable if word not in vocabulary)
         vocabulary = Vocabulary([*vocabulary.words, *islice(new, text.extra_words)], vocabulary.specials)
     rows, _ = matrix(vocabulary, vectors, seed=0)
     return vocabulary, torch.from_numpy(rows)
