@@ -209,7 +209,7 @@ def test_a_bundle_that_differs_is_not_written(encoder: Encoder, tmp_path: Path) 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("smaller", "share", "near"), [("fp16", 0.62, 0.01), ("int8", 0.42, 0.3)])
+@pytest.mark.parametrize(("smaller", "share", "near"), [("fp16", 0.62, 0.002), ("int8", 0.42, 0.03)])
 def test_a_smaller_bundle_says_what_it_costs(
     smaller: str, share: float, near: float, encoder: Encoder, tmp_path: Path
 ) -> None:
@@ -240,4 +240,4 @@ def test_a_smaller_bundle_says_what_it_costs(
     with open_bundle(bundle.path) as suite:
         wanted = cast(Any, trained[1].model)(features(trained[1])).softmax(1).detach().numpy()
         found = np.stack([cast(Any, result.scores) for result in suite.tagger(photographs())])
-        np.testing.assert_allclose(found, wanted, atol=near)
+        assert float(np.abs(found - wanted).mean()) < near  # what rounding alone does is in test_smaller.py
