@@ -43,3 +43,39 @@ called at any time. Readers see whole batches only, a few seconds after they are
 least one half. `search` always gives k rows if there are so many pictures, best first; to show only what matches, and
 "nothing here matches" when `results.matching` is empty, is the caller's part.
 """
+
+from seetell.library.library import Library
+from seetell.library.places import library_folder
+from seetell.library.records import (
+    MATCHES,
+    DamagedError,
+    Found,
+    Imported,
+    Info,
+    LibraryError,
+    Picture,
+    Problem,
+    Report,
+    Results,
+    Sighting,
+    TagCount,
+)
+from seetell.library.relevance import Calibration
+
+__all__ = [
+    "MATCHES",
+    "Calibration",
+    "DamagedError",
+    "Found",
+    "Imported",
+    "Info",
+    "Library",
+    "LibraryError",
+    "Picture",
+    "Problem",
+    "Report",
+    "Results",
+    "Sighting",
+    "TagCount",
+    "library_folder",
+]

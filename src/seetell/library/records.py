@@ -163,13 +163,13 @@ class Info:
     pictures: int
     files: int
     unreadable: int
+    edited: int
     folders: tuple[str, ...]
     bundle: str  # its name
     bundle_place: str  # the name or folder that opens it
     fingerprint: str
     kinds: tuple[str, ...]
     bytes: int  # on disk
-    edited: int
     coming: str  # the bundle that an unfinished reindex is moving to
 
     def to_json(self) -> dict[str, Any]:

@@ -1,0 +1,51 @@
+"""Whether a library holds together: what `Library.verify` looks at."""
+
+import json
+import os
+import sqlite3
+
+import numpy as np
+
+from seetell.library import store
+
+
+def problems(connection: sqlite3.Connection) -> list[str]:
+    """What is wrong; nothing in a sound library. Reads all of it."""
+    wrong = [row[0] for row in connection.execute("PRAGMA integrity_check(10)") if row[0] != "ok"]
+    if wrong:
+        return wrong
+    bundle = store.bundle_row(connection)
+    number = bundle.id if bundle else 0
+    for what, query in _COUNTS.items():
+        (count,) = connection.execute(query, {"bundle": number}).fetchone()
+        if count:
+            wrong.append(f"{count} {what}")
+    width = 4 * (bundle.dimensions if bundle else 0)
+    for picture, vector, tags in connection.execute(
+        "SELECT picture, vector, tags FROM told WHERE bundle = ?", (number,)
+    ):
+        if len(vector or b"") != width or not np.isfinite(store.vector_of(vector or b"")).all():
+            wrong.append(f"the embedding of picture {picture} is damaged")
+        json.loads(tags)
+    try:
+        connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+    except sqlite3.DatabaseError:
+        wrong.append("the index of words is damaged")
+    return wrong
+
+
+_COUNTS = {
+    "pictures have no file": "SELECT count(*) FROM pictures WHERE id NOT IN "
+    "(SELECT picture FROM files WHERE picture IS NOT NULL)",
+    "files have no such picture": "SELECT count(*) FROM files WHERE picture NOT IN (SELECT id FROM pictures)",
+    "pictures were not told": "SELECT count(*) FROM pictures WHERE id NOT IN "
+    "(SELECT picture FROM told WHERE bundle = :bundle)",
+    "pictures have no words": "SELECT count(*) FROM pictures WHERE id NOT IN (SELECT rowid FROM words)",
+    "words belong to no picture": "SELECT count(*) FROM words WHERE rowid NOT IN (SELECT id FROM pictures)",
+    "tags belong to no picture": "SELECT count(*) FROM tags WHERE picture NOT IN (SELECT id FROM pictures)",
+}
+
+
+def size_on_disk(folder: str | os.PathLike[str]) -> int:
+    with os.scandir(folder) as entries:
+        return sum(entry.stat().st_size for entry in entries if entry.is_file())

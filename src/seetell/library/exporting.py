@@ -1,0 +1,151 @@
+"""A library for other programs: a table, JSON lines, XMP files beside the pictures; and tables of descriptions read."""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from seetell.data.rows import read_rows
+from seetell.library import edits, store
+from seetell.library.database import Database
+from seetell.library.records import Imported, LibraryError, Picture
+
+COLUMNS = ("path", "caption", "tags", "description", "edited", "width", "height", "taken", "hash")
+
+_XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
+<x:xmpmeta xmlns:x="adobe:ns:meta/">
+ <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+  <rdf:Description rdf:about=""
+    xmlns:dc="http://purl.org/dc/elements/1.1/"
+    xmlns:Iptc4xmpCore="http://iptc.org/std/Iptc4xmpCore/1.0/xmlns/">
+   <dc:description><rdf:Alt><rdf:li xml:lang="x-default">{caption}</rdf:li></rdf:Alt></dc:description>
+   <Iptc4xmpCore:AltTextAccessibility><rdf:Alt><rdf:li xml:lang="x-default">{caption}</rdf:li></rdf:Alt>\
+</Iptc4xmpCore:AltTextAccessibility>
+   <dc:subject><rdf:Bag>{tags}</rdf:Bag></dc:subject>
+  </rdf:Description>
+ </rdf:RDF>
+</x:xmpmeta>
+<?xpacket end="w"?>
+"""
+
+
+def all_pictures(database: Database) -> Iterator[Picture]:
+    last = 0
+    while True:
+        with database.read() as connection:
+            rows = connection.execute("SELECT id FROM pictures WHERE id > ? ORDER BY id LIMIT 500", (last,)).fetchall()
+            found = store.pictures(connection, [row[0] for row in rows])
+        if not rows:
+            return
+        yield from found
+        last = rows[-1][0]
+
+
+def export(pictures: Iterable[Picture], out: Path | None, kind: str) -> int:
+    """Write pictures as `csv` or `jsonl` to a file in one step, or as `xmp` beside each picture; how many.
+
+    A picture with several files has a row for each. An XMP file that is there already is left as it is.
+    """
+    ways: dict[str, Callable[[Picture, str], str]] = {"csv": _csv_row, "jsonl": _json_row}
+    if kind == "xmp":
+        return sum(_sidecar(picture, path) for picture in pictures for path in picture.files)
+    if kind not in ways or out is None:
+        raise LibraryError(f"there is no export of the kind {kind!r}", remedy="Choose csv, jsonl or xmp")
+    rows = 0
+    part = out.with_name(f".{out.name}.part")
+    try:
+        with open(part, "w", encoding="utf-8", newline="") as file:
+            if kind == "csv":
+                file.write(",".join(COLUMNS) + "\r\n")
+            for picture in pictures:
+                for path in picture.files:
+                    file.write(ways[kind](picture, path))
+                    rows += 1
+        os.replace(part, out)
+    except OSError as error:
+        raise LibraryError(f"this file cannot be written: {error.strerror}", where=str(out)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+    return rows
+
+
+def shown(path: str) -> str:
+    """A path as text: bytes that are no UTF-8 as the replacement character."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def describe(database: Database, table: Path, images: Path | None = None) -> Imported:
+    """Take descriptions from a table: files as they are named, below the table's folder or `images`, or by their names
+    alone where only one picture has it."""
+    rows, skipped, _ = read_rows(table)
+    with database.read() as connection:
+        by_path: dict[str, int] = {}
+        by_name: dict[str, set[int]] = {}
+        for path, number in connection.execute("SELECT path, picture FROM files WHERE picture IS NOT NULL"):
+            by_path[os.fsdecode(path)] = number
+            by_name.setdefault(os.path.basename(os.fsdecode(path)), set()).add(number)
+    texts: dict[int, list[str]] = {}
+    missing = 0
+    for row in rows:
+        number = by_path.get(os.path.abspath((images or table.parent) / row.file))
+        if number is None:
+            alone = by_name.get(os.path.basename(row.file.replace("\\", "/")), set())
+            number = next(iter(alone)) if len(alone) == 1 else None
+        said = [*row.captions, *([", ".join(row.labels)] if row.labels else [])]
+        if number is None or not said:
+            missing += number is None
+            continue
+        texts.setdefault(number, []).extend(each for each in said if each not in texts.get(number, []))
+    if texts:
+        edits.describe(database, {number: " · ".join(said) for number, said in texts.items()})
+    return Imported(len(texts), missing, tuple(f"{each.where}: {each.reason}" for each in skipped))
+
+
+def row_of(picture: Picture, path: str) -> dict[str, object]:
+    return {
+        "path": shown(path),
+        "caption": picture.caption,
+        "tags": [{"label": tag.label, "confidence": round(tag.confidence, 4)} for tag in picture.tags],
+        "description": picture.description,
+        "edited": sorted(picture.edited),
+        "width": picture.width,
+        "height": picture.height,
+        "taken": time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(picture.taken)),
+        "hash": picture.hash,
+    }
+
+
+def _json_row(picture: Picture, path: str) -> str:
+    return json.dumps(row_of(picture, path), ensure_ascii=False) + "\n"
+
+
+def _csv_row(picture: Picture, path: str) -> str:
+    row = {**row_of(picture, path), "tags": "; ".join(picture.labels), "edited": " ".join(sorted(picture.edited))}
+    # A text that a spreadsheet would run as a formula has an apostrophe before it.
+    values = [
+        f"'{each}" if isinstance(each, str) and each[:1] in ("=", "+", "-", "@", "\t") else each
+        for each in row.values()
+    ]
+    line = io.StringIO()
+    csv.writer(line).writerow(values)
+    return line.getvalue()
+
+
+def _sidecar(picture: Picture, path: str) -> bool:
+    target, part = (os.path.splitext(path)[0] + end for end in (".xmp", ".xmp.part"))
+    if os.path.lexists(target):
+        return False
+    tags = "".join(f"<rdf:li>{escape(label)}</rdf:li>" for label in picture.labels)
+    try:
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(_XMP.format(caption=escape(picture.caption), tags=tags))
+        os.replace(part, target)
+    except OSError as error:
+        raise LibraryError(f"this file cannot be written: {error.strerror}", where=target) from None
+    return True

@@ -1,0 +1,384 @@
+"""The library: one class for the command line, for Python, and for the page. See the package's own words."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from seetell.bundle import Bundle, find
+from seetell.library import calibrating, checking, duplicates, edits, exporting, indexing, moving, rescue, store, words
+from seetell.library.bundles import Models
+from seetell.library.database import Database
+from seetell.library.edits import KEEP, Keep
+from seetell.library.places import indexing as only_indexer
+from seetell.library.places import library_folder
+from seetell.library.records import (
+    DamagedError,
+    Imported,
+    Info,
+    LibraryError,
+    Picture,
+    Report,
+    Results,
+    Sighting,
+    TagCount,
+)
+from seetell.library.relevance import DEFAULT, Calibration
+from seetell.library.scan import is_below
+from seetell.library.searching import Filters, Floats, Question, folder_of, listed, search
+from seetell.library.spaces import FEW, Spaces
+from seetell.progress import SILENT, Progress
+from seetell.runtime import AnyPicture, Suite
+
+AnyPath = str | os.PathLike[str]
+Rank = Literal["together", "embedding"]
+MOST_RESULTS = 10_000
+
+
+class Library:
+    """A searchable collection of pictures; made by `Library.open`."""
+
+    def __init__(self, path: Path, database: Database, models: Models, few: int) -> None:
+        self.path, self.rebuilt = path, ""
+        self._database, self._models, self._spaces = database, models, Spaces(database, few)
+
+    @classmethod
+    def open(
+        cls,
+        path: AnyPath | None = None,
+        *,
+        bundle: AnyPath | None = None,
+        create: bool = True,
+        mend: bool = False,
+        threads: int | None = None,
+        few: int = FEW,
+    ) -> Self:
+        """Open a library, or make one.
+
+        Args:
+            path: its folder; the user's own library unless told.
+            bundle: a bundle's name or folder; that of a library is settled with its first pictures.
+            create: make the library if there is none.
+            mend: look whether the database is whole, and rebuild it if it is not; `rebuilt` then says what was saved.
+            threads: how many batches of pictures are told at once.
+            few: how many numbers all embeddings may have together while every one is compared.
+        """
+        folder = library_folder(path)
+        rebuilt = ""
+        try:
+            database = Database(folder, create=create)
+            if mend:
+                database.check()
+        except DamagedError:
+            if not mend:
+                raise
+            rebuilt = rescue.rebuild(folder)
+            database = Database(folder)
+        try:
+            library = cls(folder, database, Models(database, bundle, threads), few)
+        except BaseException:
+            database.close()
+            raise
+        library.rebuilt = rebuilt
+        return library
+
+    @staticmethod
+    def rebuild(path: AnyPath | None = None) -> str:
+        """Make a damaged library's database anew; what was saved, in words."""
+        return rescue.rebuild(library_folder(path))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._models.close()
+        self._database.close()
+
+    @property
+    def suite(self) -> Suite:
+        """The bundle that the library was made with, opened."""
+        return self._models.suite
+
+    def info(self) -> Info:
+        with self._database.read() as connection:
+            row, coming = store.bundle_row(connection), store.bundle_row(connection, "coming")
+            pictures, files, unreadable, edited = (
+                connection.execute(f"SELECT count(*) FROM {what}").fetchone()[0]
+                for what in ("pictures", "files WHERE picture IS NOT NULL", "files WHERE picture IS NULL", "edits")
+            )
+            folders = tuple(os.fsdecode(each[0]) for each in connection.execute("SELECT path FROM folders"))
+        return Info(
+            path=self.path,
+            pictures=pictures,
+            files=files,
+            unreadable=unreadable,
+            edited=edited,
+            folders=folders,
+            bundle=row.name if row else "",
+            bundle_place=row.place if row else "",
+            fingerprint=row.fingerprint if row else "",
+            kinds=row.kinds if row else (),
+            bytes=checking.size_on_disk(self.path),
+            coming=coming.name if coming else "",
+        )
+
+    # Keeping it up to date
+
+    def update(
+        self,
+        folders: Sequence[AnyPath] | None = None,
+        *,
+        progress: Progress = SILENT,
+        stop: threading.Event | None = None,
+    ) -> Report:
+        """Index what is new or changed in folders and forget what is gone; without folders, in all that it has."""
+        begin, stop = time.monotonic(), stop or threading.Event()
+        with only_indexer(self.path):
+            self._models.settle()
+            roots = self._add_folders(folders)
+            report = indexing.update(self._database, lambda: self.suite, roots, progress, stop)
+            self._after_change(progress, stop)
+        report.rebuilt, report.seconds = self.rebuilt, time.monotonic() - begin
+        return report
+
+    def reindex(self, bundle: AnyPath, *, progress: Progress = SILENT, stop: threading.Event | None = None) -> Report:
+        """Move the library to another bundle. The old one serves until all pictures are told by the new one."""
+        begin, stop = time.monotonic(), stop or threading.Event()
+        with only_indexer(self.path), Suite(Bundle.open(find(bundle))) as suite:
+            report = moving.move(self._database, suite, progress, stop)
+            if not report.stopped:
+                self._models.named = None
+                self._after_change(progress, stop)
+        report.seconds = time.monotonic() - begin
+        return report
+
+    def watch(
+        self,
+        folders: Sequence[AnyPath],
+        *,
+        alerts: Sequence[str] = (),
+        every: float = 2.0,
+        stop: threading.Event | None = None,
+        progress: Progress = SILENT,
+    ) -> Iterator[Sighting | Report]:
+        """Keep the library current, looking every so many seconds; gives the report of each update that changed
+        something, after a `Sighting` for each new picture and alert that match. What is in a folder that the library
+        did not have before is not new."""
+        stop = stop or threading.Event()
+        had = set(self.info().folders)
+        quiet = any(os.path.abspath(os.path.expanduser(os.fspath(each))) not in had for each in folders)
+        while not stop.is_set():
+            report = self.update(folders, progress=progress, stop=stop)
+            for text in alerts if not quiet and report.new else ():
+                found = self._search(self._asked(text), Filters(), len(report.new), among=report.new)
+                yield from (Sighting(each.picture, text, each.relevance) for each in found.matching)
+            quiet = False
+            if report.told or report.linked or report.forgotten or report.problems:
+                yield report
+            stop.wait(every)
+
+    def forget(self, folder: AnyPath) -> int:
+        """Let go of a folder's pictures; how many. Their files are not touched."""
+        path = folder_of(folder)
+        with only_indexer(self.path), self._database.write() as connection:
+            before = connection.execute("SELECT count(*) FROM pictures").fetchone()[0]
+            inside, ends = store.below(path)
+            connection.execute(f"DELETE FROM files WHERE {inside}", ends)
+            connection.execute(f"DELETE FROM folders WHERE path = ? OR {inside}", [os.fsencode(path), *ends])
+            store.forget_orphans(connection)
+            return int(before - connection.execute("SELECT count(*) FROM pictures").fetchone()[0])
+
+    # Searching
+
+    def search(
+        self,
+        text: str = "",
+        *,
+        like: AnyPicture | int | None = None,
+        tags: Sequence[str] = (),
+        not_tags: Sequence[str] = (),
+        folder: AnyPath | None = None,
+        since: float | None = None,
+        k: int = 10,
+        rank: Rank = "together",
+    ) -> Results:
+        """The k pictures that fit best, of those that the filters let through.
+
+        Args:
+            text: a sentence or words.
+            like: a picture, or the number of one in the library, that they should be like.
+            tags: all of these they have, and
+            not_tags: none of these.
+            folder: they have a file in this folder, however deep.
+            since: they are not older: seconds since 1970.
+            rank: "together" by embedding and words; or by "embedding" alone.
+        """
+        if not 0 < k <= MOST_RESULTS:
+            raise LibraryError(f"{k} results cannot be asked for", remedy=f"Ask for 1 to {MOST_RESULTS:,}")
+        if rank not in ("together", "embedding"):
+            raise LibraryError(f"there is no rank {rank!r}", remedy="Choose together or embedding")
+        filters = Filters(tuple(tags), tuple(not_tags), folder_of(folder), since)
+        question = replace(self._asked(text), embedding_only=rank == "embedding")
+        if like is not None:
+            vector, number = self._seen(like)
+            question = replace(question, like=vector, leave_out=number)
+        return replace(self._search(question, filters, k), unknown=self._unknown(text))
+
+    def neighbours(self, number: int, k: int = 10) -> Results:
+        """The pictures most like one of the library."""
+        return self.search(like=number, k=k)
+
+    def get(self, number: int) -> Picture:
+        with self._database.read() as connection:
+            return store.picture(connection, number)
+
+    def find(self, path: AnyPath) -> Picture | None:
+        """The picture that a file holds."""
+        with self._database.read() as connection:
+            name = os.fsencode(os.path.abspath(path))
+            row = connection.execute("SELECT picture FROM files WHERE path = ?", (name,)).fetchone()
+            return store.picture(connection, row[0]) if row and row[0] else None
+
+    def pictures(
+        self,
+        offset: int = 0,
+        limit: int = 50,
+        *,
+        tags: Sequence[str] = (),
+        not_tags: Sequence[str] = (),
+        folder: AnyPath | None = None,
+        since: float | None = None,
+    ) -> list[Picture]:
+        """Pictures that the filters let through: the surest of the tags first, then the newest."""
+        filters = Filters(tuple(tags), tuple(not_tags), folder_of(folder), since)
+        with self._database.read() as connection:
+            return [found.picture for found in listed(connection, filters, limit, offset)]
+
+    def tags(self) -> list[TagCount]:
+        """All tags, the most frequent first."""
+        query = "SELECT label, count(*) FROM tags GROUP BY label ORDER BY count(*) DESC, label"
+        with self._database.read() as connection:
+            return [TagCount(*row) for row in connection.execute(query)]
+
+    def duplicates(self, bits: int = duplicates.BITS) -> list[tuple[Picture, ...]]:
+        """Groups of pictures that look the same, the largest first in each; one alone if it has several files."""
+        with self._database.read() as connection:
+            return duplicates.duplicates(connection, bits)
+
+    # What people say
+
+    def edit(
+        self, number: int, *, caption: str | Keep | None = KEEP, tags: Sequence[str] | Keep | None = KEEP
+    ) -> Picture:
+        """Write a picture's caption or tags oneself; "" or None gives the model's back."""
+        return edits.edit(self._database, number, caption, tags)
+
+    def describe(self, table: AnyPath, *, images: AnyPath | None = None) -> Imported:
+        """Take descriptions from a CSV, TSV or JSON lines file; file names in it start from its folder, or `images`."""
+        return exporting.describe(self._database, Path(table), None if images is None else Path(images))
+
+    def export(self, out: AnyPath | None, kind: str) -> int:
+        """Write everything as `csv` or `jsonl`, or as `xmp` files beside the pictures; how many."""
+        return exporting.export(exporting.all_pictures(self._database), None if out is None else Path(out), kind)
+
+    def calibrate(self, judgements: Sequence[tuple[str, int, bool]] = ()) -> Calibration:
+        """Fit what relevance means: to a person's judgements (a text, a picture's number, whether they match), or
+        else to the library's own texts."""
+        row, space = self._models.settle(), self._spaces.current()
+        if space is None or row.similarity is None:
+            return DEFAULT
+        if judgements:
+            texts = calibrating.judged(space, self.suite.retriever, judgements)
+            pictures = calibrating.calibrations(row)[1]
+        else:
+            with self._database.read() as connection:
+                texts, pictures = calibrating.fit(connection, row, space, self.suite.retriever)
+        with self._database.write() as connection:
+            calibrating.keep(connection, row.id, texts, pictures, space.count)
+        return texts
+
+    def verify(self) -> list[str]:
+        """What is wrong with the library; nothing, if it is sound."""
+        with self._database.write() as connection:  # SQLite checks full-text indexes by writing to them
+            return checking.problems(connection)
+
+    # Inside
+
+    def _add_folders(self, folders: Sequence[AnyPath] | None) -> list[str]:
+        with self._database.write() as connection:
+            had = [os.fsdecode(row[0]) for row in connection.execute("SELECT path FROM folders")]
+            if folders is None:
+                return had
+            wanted = [folder_of(each) for each in folders]
+            for path in wanted:
+                known = any(is_below(path, each) for each in had)
+                if not os.path.isdir(path) and not known:
+                    what = "this is a file, not a folder" if os.path.exists(path) else "there is no such folder"
+                    raise LibraryError(what, where=path)
+                if not known:
+                    inside, ends = store.below(path)
+                    connection.execute(f"DELETE FROM folders WHERE {inside}", ends)
+                    connection.execute("INSERT INTO folders VALUES (?)", (os.fsencode(path),))
+                    had.append(path)
+            # A folder inside another one is looked at with it.
+            return [each for each in dict.fromkeys(wanted) if not any(is_below(each, o) for o in wanted if o != each)]
+
+    def _after_change(self, progress: Progress, stop: threading.Event) -> None:
+        if stop.is_set():
+            return
+        self._spaces.refresh_index(progress, stop)
+        row, space = self._models.row(), self._spaces.current()
+        if row is None or space is None:
+            return
+        fitted, count = row.calibration.get("count", 0), space.count
+        if row.calibration.get("texts", {}).get("how") != "judged" and abs(count - fitted) > 0.2 * max(count, fitted):
+            self.calibrate()
+
+    def _asked(self, text: str) -> Question:
+        """A text with its embedding, and how much of it the model knows."""
+        text = text.strip()
+        if not text or self._models.row() is None or "retriever" not in self.suite.kinds:
+            return Question(text)
+        retriever, said = self.suite.retriever, words.content_words(text)
+        unknown = {token.lower() for token in retriever.unknown(text)}
+        known = 1 - sum(word in unknown for word in said) / len(said) if said else 0.0
+        return Question(text, retriever.texts([text])[0], known)
+
+    def _unknown(self, text: str) -> tuple[str, ...]:
+        if not text.strip() or self._models.row() is None or "retriever" not in self.suite.kinds:
+            return ()
+        unknown = {token.lower() for token in self.suite.retriever.unknown(text)}
+        with self._database.read() as connection:
+            return tuple(
+                word
+                for word in words.content_words(text)
+                if word in unknown and not words.is_anywhere(connection, word)
+            )
+
+    def _seen(self, like: AnyPicture | int) -> tuple[Floats | None, int]:
+        """The embedding of a picture, and its number if it is one of the library's."""
+        if self._models.row() is None:
+            return None, 0
+        if not isinstance(like, int):
+            return self.suite.retriever.pictures(like).vector, 0
+        with self._database.read() as connection:
+            query = "SELECT vector FROM told WHERE picture = ? AND bundle = ?"
+            row = connection.execute(query, (like, int(store.get_meta(connection, "bundle", "0")))).fetchone()
+        if row is None or row[0] is None:
+            raise LibraryError(f"there is no picture number {like} with an embedding in this library")
+        return store.vector_of(row[0]), like
+
+    def _search(self, question: Question, filters: Filters, k: int, among: Sequence[int] | None = None) -> Results:
+        space = self._spaces.current()
+        with self._database.read() as connection:
+            fitted = calibrating.calibrations(store.bundle_row(connection))
+            return search(connection, space, question, filters, k, fitted, among)

@@ -1,0 +1,117 @@
+"""A library moves to another bundle: the new embeddings are made beside the old ones, which serve until all are there.
+
+Stopped or killed, it goes on where it was when it is called again with the same bundle.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator
+
+from seetell.library import store
+from seetell.library.database import Database
+from seetell.library.files import PictureToTell
+from seetell.library.indexing import BATCH
+from seetell.library.records import Picture, Problem, Report
+from seetell.progress import Progress
+from seetell.runtime import Described, Suite
+
+
+def move(database: Database, suite: Suite, progress: Progress, stop: threading.Event) -> Report:
+    """Tell every picture with `suite`, and then change over in one step; the caller holds the lock."""
+    report = Report()
+    with database.write() as connection:
+        before = store.bundle_row(connection)
+        number = store.add_bundle(connection, suite.manifest, os.path.abspath(suite.bundle.path))
+        if before is not None and before.id == number:
+            store.set_meta(connection, "coming", "")
+            _drop_others(connection, number)
+            return report
+        store.set_meta(connection, "coming", number)
+        total = connection.execute("SELECT count(*) FROM pictures").fetchone()[0]
+        todo = [
+            row[0]
+            for row in connection.execute(
+                "SELECT id FROM pictures WHERE id NOT IN (SELECT picture FROM told WHERE bundle = ?) ORDER BY id",
+                (number,),
+            )
+        ]
+    under_way: deque[tuple[Picture, PictureToTell]] = deque()
+
+    def source() -> Iterator[PictureToTell]:
+        for each in todo:
+            if stop.is_set():
+                return
+            with database.read() as connection:
+                picture = store.picture(connection, each)
+            file = _same_content(picture, suite.preparation.resize)
+            if file is None:
+                report.problems.append(
+                    Problem(picture.path, "it is not there, or has changed, and must be indexed anew")
+                )
+                task.advance()
+                continue
+            under_way.append((picture, file))
+            yield file
+
+    done: list[tuple[Picture, Described]] = []
+    with progress.task("Reindexing", total=total, unit="pictures", skipped=total - len(todo)) as task:
+        for said in suite.describe(source()):
+            picture, _ = under_way.popleft()
+            if said.error is None:
+                done.append((picture, said))
+            else:
+                report.problems.append(Problem(picture.path, said.error.problem))
+                task.advance()
+            if len(done) >= BATCH:
+                task.advance(_write(database, number, done, report))
+        task.advance(_write(database, number, done, report))
+    report.stopped = stop.is_set()
+    if not report.stopped:
+        report.forgotten = _change_over(database, number)
+    return report
+
+
+def _write(database: Database, number: int, done: list[tuple[Picture, Described]], report: Report) -> int:
+    with database.write() as connection:
+        for picture, said in done:
+            store.add_told(connection, picture.id, number, said)
+    count = len(done)
+    report.told += count
+    done.clear()
+    return count
+
+
+def _change_over(database: Database, number: int) -> int:
+    """From one moment to the next, everything is the new bundle's. Pictures that it could not see are let go, and are
+    new when they are found again."""
+    with database.write() as connection:
+        gone = connection.execute(
+            "DELETE FROM files WHERE picture NOT IN (SELECT picture FROM told WHERE bundle = ?)", (number,)
+        ).rowcount
+        store.set_meta(connection, "bundle", number)
+        store.set_meta(connection, "coming", "")
+        store.set_meta(connection, "index", "")
+        _drop_others(connection, number)
+        store.forget_orphans(connection)
+        ids = [row[0] for row in connection.execute("SELECT id FROM pictures")]
+        for begin in range(0, len(ids), 1_000):
+            store.refresh(connection, ids[begin : begin + 1_000], number)
+    return int(gone)
+
+
+def _drop_others(connection: store.Connection, number: int) -> None:
+    connection.execute("DELETE FROM told WHERE bundle != ?", (number,))
+    connection.execute("DELETE FROM bundles WHERE id != ?", (number,))
+
+
+def _same_content(picture: Picture, at_least: int) -> PictureToTell | None:
+    for path in picture.files:
+        file = PictureToTell(path, at_least)
+        try:
+            file.take_hash()
+        except OSError:
+            continue
+        if file.hash.hex() == picture.hash:
+            return file
+    return None

@@ -1,0 +1,183 @@
+"""Keeps a library's embeddings ready to be asked, and the index of a large one fresh.
+
+The index (`vectors-….usearch`) is a cache: the database says which file is current and up to which row of it; what came
+later is added in memory. Missing or damaged, it is done without, and made anew at the end of the next update.
+"""
+
+import contextlib
+import json
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seetell.library import store
+from seetell.library.database import Database
+from seetell.library.vectors import SAMPLE, Compared, Proposed, Space, load, of_length_one
+from seetell.progress import SILENT, Progress
+from seetell.similarity import by_name
+
+FEW = 1 << 24  # numbers in all vectors together up to which all are compared: 32,768 pictures of 512 dimensions
+CONNECTIVITY, EXPANSION = 16, 128
+_CHUNK = 4_096
+_TAIL = 0.1  # of the pictures may be missing from the index before it is made longer
+_GONE = 0.2  # of the index may be pictures that are gone before it is made anew
+
+
+class Spaces:
+    """Gives the space of the bundle in use, as it is now."""
+
+    def __init__(self, database: Database, few: int = FEW) -> None:
+        self._database, self._few = database, few
+        self._lock = threading.Lock()
+        self._space: Space | None = None
+        self._state: tuple[int, int, int, str] = (0, 0, 0, "")
+
+    def current(self) -> Space | None:
+        """None where the bundle has no retriever."""
+        with self._lock, self._database.read() as connection:
+            bundle = store.bundle_row(connection)
+            if bundle is None or bundle.similarity is None:
+                return None
+            last = connection.execute("SELECT max(seq) FROM told").fetchone()[0] or 0
+            deletions = int(store.get_meta(connection, "deletions", "0"))
+            state = (bundle.id, last, deletions, store.get_meta(connection, "index"))
+            if self._space is None or state != self._state:
+                self._space = self._made(connection, bundle, state)
+                self._state = state
+            return self._space
+
+    def _made(self, connection: sqlite3.Connection, bundle: store.BundleRow, state: tuple[int, int, int, str]) -> Space:
+        assert bundle.similarity is not None
+        similarity = by_name(bundle.similarity)
+        index, through = _opened(self._database.path.parent, state[3], bundle.id)
+        old = self._space
+        if index is not None:
+            tail = Compared(similarity, *load(connection, bundle.id, after=through))
+            if isinstance(old, Proposed) and self._state[::3] == state[::3]:
+                sample = old.sample
+            else:
+                sample = Compared(similarity, *load(connection, bundle.id, ids=_drawn(connection, bundle.id)))
+            (count,) = connection.execute(_COUNT, (bundle.id,)).fetchone()
+            return Proposed(index, similarity, bundle.id, self._database, sample, tail, count)
+        if isinstance(old, Compared) and self._state[0] == bundle.id:
+            new = load(connection, bundle.id, after=self._state[1])
+            space = old.without(old.ids[~np.isin(old.ids, new[0])]) if np.isin(new[0], old.ids).any() else old
+            space = space.joined(*new) if len(new[0]) else space
+            if self._state[2] != state[2]:
+                kept = connection.execute("SELECT id FROM pictures").fetchall()
+                space = space.without(np.array([row[0] for row in kept], np.int64))
+            return space
+        return Compared(similarity, *load(connection, bundle.id))
+
+    def refresh_index(self, progress: Progress = SILENT, stop: threading.Event | None = None) -> bool:
+        """Make the index, or make it longer, if there is need to; only whoever holds the library's lock may."""
+        folder = self._database.path.parent
+        with self._database.read() as connection:
+            bundle = store.bundle_row(connection)
+            told = store.get_meta(connection, "index")
+            if bundle is None or bundle.similarity is None:
+                return False
+            (count,) = connection.execute(_COUNT, (bundle.id,)).fetchone()
+            last = connection.execute("SELECT max(seq) FROM told WHERE bundle = ?", (bundle.id,)).fetchone()[0] or 0
+        symmetric = by_name(bundle.similarity).symmetric
+        needed = symmetric and count * bundle.dimensions > self._few
+        index, through = _opened(folder, told, bundle.id, change=True) if needed else (None, 0)
+        if not needed:
+            return self._publish("", keep="") if told else False
+        with self._database.read() as connection:
+            (newer,) = connection.execute(f"{_COUNT} AND seq > ?", (bundle.id, through)).fetchone()
+        gone = (len(index) + newer - count) if index is not None else 0
+        if index is not None and gone <= _GONE * count and newer <= _TAIL * count:
+            return False
+        if index is None or gone > _GONE * count:
+            index, through, newer = new_index(bundle.similarity, bundle.dimensions), 0, count
+        with progress.task("Building the index", total=newer, unit="pictures") as task:
+            while True:
+                with self._database.read() as connection:
+                    rows = connection.execute(
+                        "SELECT seq, picture, vector FROM told WHERE bundle = ? AND seq > ? AND vector IS NOT NULL "
+                        f"ORDER BY seq LIMIT {_CHUNK}",
+                        (bundle.id, through),
+                    ).fetchall()
+                if not rows:
+                    break
+                if stop is not None and stop.is_set():
+                    return False
+                vectors = np.frombuffer(b"".join(row[2] for row in rows), "<f4").reshape(len(rows), -1)
+                add(index, np.array([row[1] for row in rows]), vectors, bundle.similarity)
+                through = rows[-1][0]
+                task.advance(len(rows))
+        name = f"vectors-{bundle.id}-{time.time_ns():x}.usearch"
+        try:
+            index.save(str(folder / name))
+        except Exception:  # a full disk: the library works without
+            with contextlib.suppress(OSError):
+                (folder / name).unlink()
+            return False
+        size = (folder / name).stat().st_size
+        row = {"file": name, "size": size, "bundle": bundle.id, "through": max(through, last)}
+        return self._publish(json.dumps(row), keep=name)
+
+    def _publish(self, told: str, keep: str) -> bool:
+        with self._database.write() as connection:
+            store.set_meta(connection, "index", told)
+        for old in self._database.path.parent.glob("vectors-*.usearch"):
+            if old.name != keep:
+                with contextlib.suppress(OSError):  # on Windows, a reader may have it open still
+                    old.unlink()
+        return True
+
+
+_COUNT = "SELECT count(*) FROM told WHERE bundle = ? AND vector IS NOT NULL"
+
+
+def new_index(similarity: str, dimensions: int) -> Any:
+    from usearch.index import Index
+
+    cosine = similarity == "cosine"
+    return Index(
+        ndim=dimensions,
+        # A byte a number is enough for proposals, and three times as fast to build with; distances have no such bound.
+        metric="cos" if cosine else "l2sq",
+        dtype="i8" if cosine else "f16",
+        connectivity=CONNECTIVITY,
+        expansion_add=EXPANSION,
+        expansion_search=EXPANSION,
+    )
+
+
+def add(index: Any, ids: Any, vectors: Any, similarity: str) -> None:
+    """Add vectors to an index; one that is there already (told again) takes the place of the old one."""
+    known = [number for number in ids.tolist() if number in index]
+    for number in known:
+        index.remove(number)
+    index.add(ids, of_length_one(vectors) if similarity == "cosine" else vectors)
+
+
+def _opened(folder: Path, told: str, bundle: int, *, change: bool = False) -> tuple[Any, int]:
+    """The index that the database names, mapped into memory unless it is to be changed; None without a usable one."""
+    try:
+        row = json.loads(told or "{}")
+        if row.get("bundle") != bundle or (folder / row["file"]).stat().st_size != row["size"]:
+            return None, 0
+        from usearch.index import Index
+
+        index: Any = Index.restore(str(folder / row["file"]), view=not change)
+        if index is None:
+            return None, 0
+        index.expansion_search = EXPANSION
+        return index, int(row["through"])
+    except Exception:  # absent or damaged: a cache is done without
+        return None, 0
+
+
+def _drawn(connection: sqlite3.Connection, bundle: int) -> list[int]:
+    """Numbers of some pictures, spread over all."""
+    (last,) = connection.execute("SELECT max(id) FROM pictures").fetchone()
+    step = max(1, (last or 1) // SAMPLE)
+    rows = connection.execute("SELECT picture FROM told WHERE bundle = ? AND picture % ? = 0", (bundle, step))
+    return [row[0] for row in rows]
