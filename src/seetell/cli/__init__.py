@@ -7,14 +7,20 @@ import typer
 from seetell.cli.bundles import app as bundles
 from seetell.cli.caption import caption
 from seetell.cli.check import check
+from seetell.cli.duplicates import duplicates
 from seetell.cli.evaluate import evaluate
+from seetell.cli.index import index
 from seetell.cli.learn_export import export
 from seetell.cli.learn_features import features
 from seetell.cli.learn_reproduce import reproduce
 from seetell.cli.learn_train import train
 from seetell.cli.learn_tune import tune
+from seetell.cli.library import app as library
+from seetell.cli.reindex import reindex
+from seetell.cli.search import search
 from seetell.cli.similar import similar
 from seetell.cli.tag import tag
+from seetell.cli.watch import watch
 from seetell.errors import SeetellError
 
 app = typer.Typer(
@@ -30,6 +36,12 @@ app.add_typer(learn, name="learn")
 app.command()(caption)
 app.command()(tag)
 app.command()(similar)
+app.command()(index)
+app.command()(search)
+app.command()(duplicates)
+app.command()(watch)
+app.command()(reindex)
+app.add_typer(library, name="library")
 app.add_typer(bundles, name="bundles")
 app.command()(check)
 app.command()(evaluate)

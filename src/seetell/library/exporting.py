@@ -107,9 +107,19 @@ def describe(database: Database, table: Path, images: Path | None = None) -> Imp
     return Imported(len(texts), missing, tuple(f"{each.where}: {each.reason}" for each in skipped))
 
 
+def json_line(row: dict[str, object]) -> str:
+    """A JSON object on one line; a path with bytes that are no UTF-8 is escaped, so that a program gets it back."""
+    line = json.dumps(row, ensure_ascii=False)
+    try:
+        line.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(row)
+    return line
+
+
 def row_of(picture: Picture, path: str) -> dict[str, object]:
     return {
-        "path": shown(path),
+        "path": path,
         "caption": picture.caption,
         "tags": [{"label": tag.label, "confidence": round(tag.confidence, 4)} for tag in picture.tags],
         "description": picture.description,
@@ -122,11 +132,16 @@ def row_of(picture: Picture, path: str) -> dict[str, object]:
 
 
 def _json_row(picture: Picture, path: str) -> str:
-    return json.dumps(row_of(picture, path), ensure_ascii=False) + "\n"
+    return json_line(row_of(picture, path)) + "\n"
 
 
 def _csv_row(picture: Picture, path: str) -> str:
-    row = {**row_of(picture, path), "tags": "; ".join(picture.labels), "edited": " ".join(sorted(picture.edited))}
+    row = {
+        **row_of(picture, path),
+        "path": shown(path),
+        "tags": "; ".join(picture.labels),
+        "edited": " ".join(sorted(picture.edited)),
+    }
     # A text that a spreadsheet would run as a formula has an apostrophe before it.
     values = [
         f"'{each}" if isinstance(each, str) and each[:1] in ("=", "+", "-", "@", "\t") else each
