@@ -20,6 +20,7 @@ from seetell.learn.training.run import Run, family, train
 from seetell.learn.training.tag_figures import PREDICTIONS
 from seetell.progress import SILENT, Progress, clock
 
+VIEWS = {"centre": "one crop", "whole": "whole pictures squashed to squares"}
 START_EPOCHS = 30  # Table 5 of Vilalta: a run that has not started by then has failed
 
 
@@ -160,7 +161,7 @@ def _setting(table: PublishedTable, specs: Sequence[str], runs: Mapping[str, Any
     seconds = sum(result["seconds"] for found in runs.values() for _, result in found)
     seeds = max(len(found) for found in runs.values())
     kinds = sorted({kind, *(spec.partition(":")[0] for spec in specs[1:])})
-    crops = "one crop" if recipe.encoder.crops == 1 else f"{recipe.encoder.crops} crops"
+    crops = f"{recipe.encoder.crops} crops" if recipe.encoder.crops > 1 else VIEWS[recipe.encoder.view]
     lines = [
         f"Measured on {', '.join(kinds)}, test split, with the model that was best on the validation split. Encoder "
         f"{recipe.encoder.name.partition('@')[0]}, {crops}; budget `{recipe.budget}`; "
