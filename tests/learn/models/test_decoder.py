@@ -11,9 +11,9 @@ from seetell.learn.models.decoder import TorchDecoder
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-@pytest.mark.parametrize("rows", [[1, 0, 3, 3, 5, 4], [0, 0, 1, 3, 4, 5], [5, 2]])
+@pytest.mark.parametrize("rows", [[1, 0, 3, 3, 5, 4], [0, 0, 1, 3, 4, 5], [5, 2], [5, 4], [2, 0, 4, 5]])
 def test_rows_are_moved_as_the_model_itself_would(name: str, rows: list[int]) -> None:
-    """Beams that change places within a picture, beams that leave theirs, and pictures that end."""
+    """Beams that change places within a picture, beams that leave theirs, pictures that end, pictures in another order."""
     model, features = make(name), pictures(name, 3).repeat_interleave(2, 0)
     decoder = TorchDecoder(model)
     tokens = captions(6)
@@ -35,11 +35,14 @@ def test_rows_are_moved_as_the_model_itself_would(name: str, rows: list[int]) ->
     np.testing.assert_allclose(after, wanted.detach().numpy(), atol=1e-5)
 
 
-def test_what_a_picture_holds_is_not_copied_while_its_beams_change_places() -> None:
+def test_what_a_picture_holds_is_kept_once_and_not_copied_while_its_beams_change_places() -> None:
     decoder = TorchDecoder(make("attend-soft"))
-    held = decoder.select(decoder.start(pictures("attend-soft", 2).numpy()), np.array([0, 0, 1, 1]))
+    first = decoder.start(pictures("attend-soft", 2).numpy())
+    held = decoder.select(first, np.array([0, 0, 1, 1]))
     swapped = decoder.select(held, np.array([1, 0, 3, 3]))
-    assert swapped.state["annotations"] is held.state["annotations"]
-    assert swapped.state["h"] is not held.state["h"]
+    assert swapped.state["annotations"] is held.state["annotations"] is first.state["annotations"]
+    assert len(swapped.state["h"]) == 4
     crossed = decoder.select(held, np.array([0, 2, 1, 3]))
-    assert torch.equal(crossed.state["annotations"], held.state["annotations"][[0, 2, 1, 3]])
+    assert torch.equal(crossed.state["annotations"], first.state["annotations"][[0, 1, 0, 1]])
+    back = decoder.select(crossed, np.array([1, 3, 3]))
+    assert torch.equal(back.state["annotations"], first.state["annotations"][[1]])

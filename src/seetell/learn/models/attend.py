@@ -57,7 +57,7 @@ class Attend(Captioner):
     tied: let E and L_o share their weights; word vectors must then be trained.
     """
 
-    constant = frozenset({"annotations", "keys"})
+    constant = shared = frozenset({"annotations", "keys"})
 
     def __init__(
         self,
@@ -157,9 +157,14 @@ class Attend(Captioner):
         return log_softmax(self._output(read, h, context), dim=1), state, look
 
     def _attention(self, keys: Tensor, h: Tensor) -> Tensor:
-        """α_t (B, L) from P a_i (B, L, A) and h_{t−1}."""
-        energies: Tensor = self.energy((keys + self.query(h)[:, None]).tanh_()).squeeze(2)  # in place: it is large
-        return energies.softmax(1)
+        """α_t (B, L) from h_{t−1} and the P a_i (B, L, A) of each row, or (P, L, A) of each picture."""
+        queries = self.query(h)[:, None]
+        if keys.shape[0] == h.shape[0]:
+            energies = self.energy((keys + queries).tanh_())  # in place: it is large
+        else:  # a picture at a time: so little stays in the processor's cache
+            rows = queries.split(h.shape[0] // keys.shape[0])
+            energies = torch.cat([self.energy((k + q).tanh_()) for k, q in zip(keys, rows, strict=True)])
+        return energies.squeeze(2).softmax(1)
 
     def _use_expectation(self, like: Tensor) -> Tensor | None:
         """(B, 1): which pictures of a batch, in training, have their places replaced by the expectation."""
@@ -181,8 +186,10 @@ class Attend(Captioner):
         return h.new_ones(h.shape[0], 1) if self.gate is None else self.gate(h).sigmoid()
 
     def _context(self, look: Tensor, annotations: Tensor, beta: Tensor) -> Tensor:
-        """ẑ_t (B, D)."""
-        return beta * (look[:, None] @ annotations).squeeze(1)
+        """ẑ_t (B, D) from the a_i of each row, or of each picture."""
+        if annotations.shape[0] == look.shape[0]:
+            return beta * (look[:, None] @ annotations).squeeze(1)
+        return beta * (look.view(annotations.shape[0], -1, look.shape[1]) @ annotations).flatten(0, 1)
 
     def _output(self, read: Tensor, h: Tensor, context: Tensor) -> Tensor:
         """The deep output layer (2), for one step or for all."""

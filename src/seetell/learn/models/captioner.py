@@ -34,11 +34,13 @@ class Captioner(nn.Module, ABC):
     """A model that tells a picture in words.
 
     `constant` names what is in the state but never changes from step to step: a picture's own values, which a decoder
-    need not move when it reorders the beams of one picture. A state's `gate` (B, 1), where it has one, is how much of
-    the context the last step let in.
+    need not move when it reorders the beams of one picture. Of these, `shared` names what `step` also takes once a
+    picture, and not once a row, when every picture has as many rows, side by side. A state's `gate` (B, 1), where it
+    has one, is how much of the context the last step let in.
     """
 
     constant: ClassVar[frozenset[str]] = frozenset()
+    shared: ClassVar[frozenset[str]] = frozenset()
 
     def forward(self, features: Tensor, tokens: Tensor, rows: Tensor | None = None) -> Teacher:
         """Predict the next word at every place of captions (B, T).

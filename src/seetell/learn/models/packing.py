@@ -44,7 +44,7 @@ class Packing:
 
     def split(self, packed: Tensor) -> Sequence[Tensor]:
         """(N, …) → the rows of each place."""
-        return packed.split(self.rows)
+        return packed.split_with_sizes(self.rows)
 
     def unpack(self, packed: Tensor) -> Tensor:
         """(N, …) → (B, T, …), zeros elsewhere."""
