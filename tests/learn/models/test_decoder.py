@@ -13,7 +13,7 @@ from seetell.learn.models.decoder import TorchDecoder
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("rows", [[1, 0, 3, 3, 5, 4], [0, 0, 1, 3, 4, 5], [5, 2], [5, 4], [2, 0, 4, 5]])
 def test_rows_are_moved_as_the_model_itself_would(name: str, rows: list[int]) -> None:
-    """Beams that change places within a picture, beams that leave theirs, pictures that end, pictures in another order."""
+    """Beams that change places within a picture, beams that leave theirs, pictures that end or change places."""
     model, features = make(name), pictures(name, 3).repeat_interleave(2, 0)
     decoder = TorchDecoder(model)
     tokens = captions(6)

@@ -160,7 +160,7 @@ class Attend(Captioner):
         """α_t (B, L) from h_{t−1} and the P a_i (B, L, A) of each row, or (P, L, A) of each picture."""
         queries = self.query(h)[:, None]
         if keys.shape[0] == h.shape[0]:
-            energies = self.energy((keys + queries).tanh_())  # in place: it is large
+            energies: Tensor = self.energy((keys + queries).tanh_())  # in place: it is large
         else:  # a picture at a time: so little stays in the processor's cache
             rows = queries.split(h.shape[0] // keys.shape[0])
             energies = torch.cat([self.energy((k + q).tanh_()) for k, q in zip(keys, rows, strict=True)])
