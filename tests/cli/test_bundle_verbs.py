@@ -4,8 +4,6 @@ import csv
 import html
 import io
 import json
-import os
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from seetell.cli import app
+from seetell.cli import app, main
 from seetell.runtime import open_bundle
 from tiny_bundles import write_tiny
 
@@ -105,25 +103,34 @@ def test_attention_panels(bundle: Path, photos: Path, tmp_path: Path) -> None:
         assert panel.width > 100
 
 
-def test_wrong_options_are_plain_errors(bundle: Path, photos: Path, tmp_path: Path) -> None:
-    for arguments in (
-        ["caption", photos, "--bundle", bundle, "--json", "--csv"],
-        ["caption", photos, "--bundle", bundle, "--sidecar", "doc"],
-        ["caption", photos, "--bundle", tmp_path / "absent"],
-        ["caption", photos, "--bundle", "nonesuch"],
-        ["caption", tmp_path / "made", "--bundle", bundle],
+def test_mistakes_are_one_line(
+    bundle: Path, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SEETELL_BUNDLES", str(photos / "red.png" / "bundles"))
+    write_tiny(tmp_path / "tagger", ("tagger",))
+    for arguments, problem in (
+        (["caption", photos, "--bundle", bundle, "--json", "--csv"], "exclude each other"),
+        (["caption", photos, "--bundle", bundle, "--sidecar", "doc"], "no sidecar of the kind 'doc'"),
+        (["caption", photos, "--bundle", tmp_path / "absent"], "no such folder"),
+        (["caption", photos, "--bundle", "nonesuch"], "no bundle is called 'nonesuch'"),
+        (["caption", photos, "--bundle", tmp_path / "tagger"], "it has a tagger only"),
+        (["caption", tmp_path / "made", "--bundle", bundle], "no picture in this folder"),
+        (["caption", photos, "--bundle", bundle, "--attention", photos / "red.png"], "folder cannot be made"),
+        (["evaluate", tmp_path / "absent", "--data", "scenes:20"], "no such folder"),
+        (["evaluate", "nonesuch", "--data", "scenes:20"], "no bundle is called 'nonesuch'"),
+        (["evaluate", photos, "--data", "scenes:20"], "neither a run nor a bundle"),
+        (["evaluate", bundle, "--data", "scenes:20", "--split", "dev"], "split 'dev'"),
+        (["bundles", "add", bundle], "the bundle cannot be written"),
+        (["bundles", "remove", "tiny"], "no bundle is called 'tiny'"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-c", "from seetell.cli import main; main()", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            env={**os.environ, "PYTHONUTF8": "1"},
-            check=False,
-        )
-        assert done.returncode == 1
-        assert done.stderr.startswith("seetell: ")
-        assert "Traceback" not in done.stderr
+        monkeypatch.setattr(sys, "argv", ["seetell", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        printed = capsys.readouterr()
+        assert (caught.value.code, printed.out) == (1, ""), (arguments, printed)
+        (line,) = printed.err.splitlines()
+        assert line.startswith("seetell: ")
+        assert problem in line
 
 
 def test_tags(bundle: Path, photos: Path) -> None:
@@ -163,6 +170,7 @@ def test_bundles_are_listed_shown_added_and_removed(bundle: Path, photos: Path) 
     assert "toys: three colours" in shown
     assert json.loads(run("bundles", "show", "tiny", "--json").stdout)["fingerprint"] == row["fingerprint"]
     assert run("caption", photos, "--bundle", "tiny").exit_code == 0
+    assert "captioner" in run("evaluate", "tiny", "--data", "scenes:20", "--json").stdout
     (Path(row["path"]) / "bundle.json").write_text("{}", encoding="utf-8")
     assert "error" in json.loads(run("bundles", "--json").stdout)
     assert "!" in run("bundles").stdout

@@ -149,11 +149,10 @@ def write_bundle(
     manifest = dataclasses.replace(manifest, files={name: Stored.of(data) for name, data in files.items()})
     manifest.check(str(target))
     check_target(target, replace=replace)
-    target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     old = part.with_suffix(".old")
     try:
-        part.mkdir()
+        part.mkdir(parents=True)
         for name, data in {**files, MANIFEST: manifest.to_json()}.items():
             _write_file(part / name, data)
         Bundle.open(part)

@@ -61,7 +61,8 @@ def show(
         return
     scores = row.pop("scores")
     for key, value in row.items():
-        typer.echo(f"{key.replace('_', ' ')}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+        if value:
+            typer.echo(f"{key.replace('_', ' ')}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
     for kind, each in scores.items():
         for score in each:
             measured = f"{score['data']}, {score['split']}, {score['protocol']}, measured on the {score['measured_on']}"

@@ -54,6 +54,8 @@ def caption(
     progress = SILENT if quiet or sys.stdout.isatty() or not sys.stderr.isatty() else for_terminal()
     failed = kept = 0
     with open_bundle(bundle or None, threads=threads or None) as suite:
+        if attention is not None:
+            _check_panels(suite, attention)
         for result in suite.captioner(pictures, n_best=best, beam=beam or None, progress=progress):
             failed += result.error is not None
             typer.echo(shown(result))
@@ -66,6 +68,22 @@ def caption(
     finish(len(pictures), failed)
 
 
+def _check_panels(suite: "Suite", folder: Path) -> None:
+    """Make the folder for panels; refuse it, or a captioner that has nothing to show, before the work begins."""
+    if not suite.captioner.decoder.attention:
+        raise SeetellError(
+            "this bundle's captioner pays no attention that could be shown",
+            where=str(suite.bundle.path),
+            remedy="Name one with attention (attend, convolutional), or leave --attention out",
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SeetellError(
+            f"this folder cannot be made: {error.strerror}", where=str(folder), remedy="Choose another for --attention"
+        ) from None
+
+
 def _write_panels(suite: "Suite", result: "Captioned", folder: Path) -> None:
     import hashlib
     import io
@@ -74,18 +92,11 @@ def _write_panels(suite: "Suite", result: "Captioned", folder: Path) -> None:
     from seetell.images import decode
     from seetell.pictures.attention import Told, attention_sheet
 
-    if result.best.attention is None:
-        raise SeetellError(
-            "this bundle's captioner pays no attention that could be shown",
-            where=str(suite.bundle.path),
-            remedy="Name one with attention (attend, convolutional), or leave --attention out",
-        )
     picture = decode(result.picture)
     told = [Told(each.words, each.attention, each.gate) for each in result.captions if each.attention is not None]
     sheet = attention_sheet(picture, told, box=suite.preparation.visible_box(picture.size))
     buffer = io.BytesIO()
     sheet.save(buffer, "PNG")
-    folder.mkdir(parents=True, exist_ok=True)
     # Pictures of the same name in two folders must not share a panel.
     mark = hashlib.sha256(str(Path(result.picture).absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:6]
     write_atomically(folder / f"{Path(result.picture).stem}-{mark}.png", buffer.getvalue())

@@ -7,7 +7,7 @@ import typer
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A run's folder, or a bundle's.")],
+    model: Annotated[Path, typer.Argument(help="A run's folder, or a bundle's folder or name.")],
     data: Annotated[list[str], typer.Option("--data", help="A dataset; several are evaluated together.")],
     split: Annotated[str, typer.Option(help="Which split.")] = "test",
     folds: Annotated[int, typer.Option(help="Retrieval: cut the split into so many parts and average over them.")] = 1,
@@ -19,7 +19,7 @@ def evaluate(
     """Score a trained model."""
     import json
 
-    if (model / "bundle.json").exists():
+    if not (model / "run.json").exists():
         reports = _of_bundle(model, data, split, folds, beam, quiet=as_json)
     else:
         reports = [_of_run(model, data, split, {"folds": folds, "beam": beam, "sheet": sheet}, store, quiet=as_json)]
@@ -53,10 +53,17 @@ def _of_run(
 def _of_bundle(path: Path, data: list[str], split: str, folds: int, beam: int, *, quiet: bool) -> list[dict[str, Any]]:
     """A report for each head of the bundle; without PyTorch."""
     from seetell.data import open_dataset, union
+    from seetell.errors import SeetellError
     from seetell.evaluation import evaluate_bundle
     from seetell.progress import for_terminal
     from seetell.runtime import open_bundle
 
+    if path.is_dir() and not (path / "bundle.json").exists():
+        raise SeetellError(
+            "this is neither a run nor a bundle",
+            where=str(path),
+            remedy="Name a folder that `seetell learn train` or `seetell learn export` wrote",
+        )
     datasets = [open_dataset(spec) for spec in data]
     dataset = datasets[0] if len(datasets) == 1 else union(datasets)
     with open_bundle(path) as suite:
