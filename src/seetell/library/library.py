@@ -321,7 +321,7 @@ class Library:
             wanted = [folder_of(each) for each in folders]
             for path in wanted:
                 known = any(is_below(path, each) for each in had)
-                if not os.path.isdir(path) and not known:
+                if not os.path.isdir(path) and (os.path.exists(path) or not known):
                     what = "this is a file, not a folder" if os.path.exists(path) else "there is no such folder"
                     raise LibraryError(what, where=path)
                 if not known:

@@ -34,7 +34,7 @@ SAID, TOLD = 0.9, 0.5
 ENOUGH = 50
 SAMPLE = 400  # texts that are compared with as many pictures
 ALIKE, DOUBTFUL = 0.6, 0.2  # shares of common words (Jaccard)
-_RIDGE = 1e-2
+_RIDGE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)

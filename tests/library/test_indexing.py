@@ -1,0 +1,225 @@
+"""What a library knows after its folders changed."""
+
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seetell.library import Library, LibraryError
+from seetell.progress import Event, Progress
+from seetell.runtime import open_bundle
+
+Painter = Callable[..., Path]
+
+
+def names(library: Library) -> list[str]:
+    return sorted(Path(file).name for picture in library.pictures(limit=1000) for file in picture.files)
+
+
+def test_everything_is_told_as_the_suite_tells_it(library: Library, photos: Path, colours: Path) -> None:
+    info = library.info()
+    assert (info.pictures, info.files, info.unreadable) == (12, 12, 0)
+    assert info.folders == (str(photos),)
+    assert library.verify() == []
+    with open_bundle(colours) as suite:
+        for path in photos.rglob("*.png"):
+            picture, said = library.find(path), suite.describe(path)
+            assert picture is not None
+            assert picture.caption == said.text
+            assert [(tag.label, pytest.approx(tag.confidence, abs=1e-4)) for tag in said.tags] == [
+                (tag.label, tag.confidence) for tag in picture.tags
+            ]
+            assert (picture.width, picture.height, picture.bytes) == (24, 24, path.stat().st_size)
+            found = library.search(said.tags[0].label, k=12, rank="embedding")
+            similarity = next(each.similarity for each in found if each.picture.id == picture.id)
+            texts = suite.retriever.texts([said.tags[0].label])
+            assert said.embedding is not None
+            assert similarity == pytest.approx(
+                suite.retriever.similarity.scores(said.embedding[None], texts)[0, 0], abs=1e-6
+            )
+
+
+def test_nothing_new_opens_no_picture_and_no_model(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seetell.library.files.PictureToTell.take_hash", lambda file: pytest.fail("it was read"))
+    monkeypatch.setattr(Library, "suite", property(lambda self: pytest.fail("the models were loaded")))
+    report = library.update()
+    assert (report.told, report.unchanged, report.problems) == (0, 12, [])
+
+
+def test_new_changed_moved_copied_and_gone(library: Library, photos: Path, paint: Painter) -> None:
+    edited = library.find(photos / "red" / "0.png")
+    assert edited is not None
+    library.edit(edited.id, caption="the first one")
+    (photos / "red" / "0.png").rename(photos / "moved.png")
+    shutil.copy(photos / "red" / "1.png", photos / "copy.png")
+    (photos / "green" / "0.png").unlink()
+    paint("blue/0.png", (10, 10, 90), seed=77)
+    paint("new.png", (200, 200, 20), seed=78)
+    report = library.update()
+    assert (report.told, report.linked, report.unchanged, report.forgotten) == (2, 2, 9, 2)
+    moved = library.find(photos / "moved.png")
+    assert moved is not None
+    assert (moved.id, moved.caption, moved.files) == (edited.id, "the first one", (str(photos / "moved.png"),))
+    copied = library.find(photos / "copy.png")
+    assert copied is not None
+    assert sorted(Path(each).name for each in copied.files) == ["1.png", "copy.png"]
+    assert library.find(photos / "green" / "0.png") is None
+    assert library.info().pictures == 12
+    assert library.verify() == []
+    assert library.update().unchanged == 13
+
+
+def test_two_new_files_of_one_content_are_told_once(tmp_path: Path, bundle: Path, photos: Path) -> None:
+    shutil.copytree(photos / "red", photos / "again")
+    with Library.open(tmp_path / "library", bundle=bundle) as library:
+        report = library.update([photos])
+        assert (report.told, report.linked) == (12, 4)
+        assert library.info().files == 16
+        assert library.verify() == []
+
+
+def test_unreadable_files_are_remembered_and_tried_again_when_they_change(
+    library: Library, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = photos / "bad.jpg"
+    bad.write_bytes(b"\xff\xd8\xff nothing")
+    (photos / "empty.png").touch()
+    report = library.update()
+    assert {Path(problem.path).name for problem in report.problems} == {"bad.jpg", "empty.png"}
+    assert all(problem.reason for problem in report.problems)
+    with monkeypatch.context() as patch:
+        patch.setattr("seetell.library.files.PictureToTell.take_hash", lambda file: pytest.fail("it was tried again"))
+        again = library.update()
+    assert (again.unreadable, again.problems) == (2, [])
+    shutil.copy(photos / "red" / "2.png", bad)
+    os.utime(bad, ns=(1, 1))
+    assert library.update().unreadable == 1
+    assert library.find(bad) is not None
+
+
+def test_people_s_words_come_back_with_the_picture(library: Library, photos: Path, tmp_path: Path) -> None:
+    path = photos / "red" / "3.png"
+    picture = library.find(path)
+    assert picture is not None
+    library.edit(picture.id, caption="my own words", tags=["mine"])
+    away = path.rename(tmp_path / "away.png")
+    library.update()
+    assert library.search("own words", k=1)[0].words == ()
+    away.rename(path)
+    library.update()
+    back = library.find(path)
+    assert back is not None
+    assert (back.caption, back.labels, back.edited) == ("my own words", ("mine",), {"caption", "tags"})
+
+
+def test_a_folder_that_is_away_is_not_forgotten(library: Library, photos: Path, tmp_path: Path) -> None:
+    photos.rename(tmp_path / "away")
+    report = library.update()
+    assert "not there" in report.problems[0].reason
+    photos.mkdir()  # as where a disk is mounted
+    report = library.update()
+    assert "all 12 pictures" in report.problems[0].reason
+    assert library.info().pictures == 12
+    assert library.forget(photos) == 12
+    assert library.info().pictures == library.info().files == 0
+    assert library.info().folders == ()
+    assert library.verify() == []
+
+
+def test_folders_inside_each_other_are_one(tmp_path: Path, bundle: Path, photos: Path) -> None:
+    with Library.open(tmp_path / "library", bundle=bundle) as library:
+        assert library.update([photos / "red"]).told == 4
+        assert library.update([photos, photos / "blue"]).told == 8
+        assert library.info().folders == (str(photos),)
+        (photos / "red" / "0.png").unlink()
+        assert library.update([photos / "blue"]).forgotten == 0
+        assert library.update([photos / "red"]).forgotten == 1
+        with pytest.raises(LibraryError, match="no such folder"):
+            library.update([tmp_path / "nowhere"])
+        with pytest.raises(LibraryError, match="not a folder"):
+            library.update([photos / "red" / "1.png"])
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="these file systems know only text")
+def test_names_that_are_no_text(tmp_path: Path, bundle: Path, photos: Path) -> None:
+    odd = os.fsencode(photos) + b"/caf\xe9 \n'\".png"
+    shutil.copy(photos / "red" / "0.png", os.fsdecode(odd))
+    with Library.open(tmp_path / "library", bundle=bundle) as library:
+        library.update([photos])
+        picture = library.find(os.fsdecode(odd))
+        assert picture is not None
+        assert odd in [os.fsencode(each) for each in picture.files]
+        assert library.update().unchanged == 13
+        assert library.export(tmp_path / "out.jsonl", "jsonl") == 13
+        assert library.export(tmp_path / "out.csv", "csv") == 13
+
+
+def test_stopping_keeps_what_is_done(tmp_path: Path, bundle: Path, paint: Painter) -> None:
+    for number in range(150):
+        path = paint(f"{number}.png", seed=number)
+    stop = threading.Event()
+
+    def watcher(event: Event) -> None:
+        if event.task == "Indexing" and event.done:
+            stop.set()
+
+    with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
+        report = library.update([path.parent], progress=Progress(watcher), stop=stop)
+        assert report.stopped
+        assert 0 < report.told < 150
+        assert library.info().pictures == report.told
+        assert library.verify() == []
+        rest = library.update()
+        assert rest.told + report.told == 150
+
+
+def test_progress_counts_every_new_file(tmp_path: Path, bundle: Path, photos: Path) -> None:
+    shutil.copytree(photos / "red", photos / "again")
+    (photos / "bad.jpg").write_bytes(b"no picture")
+    events: list[Event] = []
+    with Library.open(tmp_path / "library", bundle=bundle) as library:
+        library.update([photos], progress=Progress(events.append))
+    assert (events[-1].done, events[-1].total, events[-1].finished) == (17, 17, True)
+
+
+def test_thousands_of_known_files_take_no_time(tmp_path: Path, bundle: Path, paint: Painter) -> None:
+    """The scan and the comparison alone; a picture each would be another test."""
+    source = paint("0.png")
+    for number in range(1, 4000):
+        os.link(source, source.with_name(f"{number}.png"))
+    with Library.open(tmp_path / "library", bundle=bundle) as library:
+        library.update([source.parent])
+        begin = time.perf_counter()
+        assert library.update().unchanged == 4000
+        assert time.perf_counter() - begin < 3
+
+
+def test_another_bundle_is_refused(library: Library, bundle: Path, photos: Path) -> None:
+    with Library.open(library.path, bundle=bundle) as other:
+        with pytest.raises(LibraryError, match="reindex --bundle") as error:
+            other.update([photos])
+        assert "cannot be compared" in str(error.value)
+        with pytest.raises(LibraryError):
+            other.search("red")
+
+
+def test_a_bundle_is_found_again_by_its_fingerprint(
+    tmp_path: Path, bundle: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = shutil.copytree(bundle, tmp_path / "here")
+    with Library.open(tmp_path / "library", bundle=here) as library:
+        library.update([photos])
+    here.rename(tmp_path / "there")
+    with Library.open(tmp_path / "library") as library:
+        with pytest.raises(LibraryError, match="not there any more"):
+            library.search("red")
+        assert library.search(tags=["red"], k=1)[0].matches
+    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
+    shutil.copytree(tmp_path / "there", tmp_path / "bundles" / "renamed")
+    with Library.open(tmp_path / "library") as library:
+        assert len(library.search("red", k=3)) == 3
