@@ -17,8 +17,6 @@ Features = Mapping[str, NDArray[np.float32]]
 Said = TypeVar("Said")
 Made = TypeVar("Made")
 
-AT_ONCE = 2  # squares that the network sees: what it computes of so few stays in the processor's cache
-
 
 @dataclass(frozen=True)
 class Seen:
@@ -54,10 +52,8 @@ class Eye:
             return Seen({}, (), errors)
         crops = self.preparation.crop_count
         squares = np.concatenate(pixels)
-        parts = [
-            self._graph({"pixels": self.preparation.scale(squares[begin : begin + AT_ONCE])})
-            for begin in range(0, len(squares), AT_ONCE)
-        ]
+        # One at a time, which stays in the processor's cache: a batch of sixteen takes a third longer a picture.
+        parts = [self._graph({"pixels": self.preparation.scale(square)}) for square in squares[:, np.newaxis]]
         features = {layout: np.concatenate([part[layout] for part in parts]) for layout in self.shapes}
         if crops > 1:
             features = {k: v.reshape(len(places), crops, *v.shape[1:]).mean(1) for k, v in features.items()}
