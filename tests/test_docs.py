@@ -133,7 +133,7 @@ def test_names_are_defined_in_the_files_beside_them(page: Path) -> None:
     assert not wrong, wrong
 
 
-@pytest.mark.parametrize("document", ["kolluru", "ren", "vilalta"])
+@pytest.mark.parametrize("document", ["kolluru", "ren", "vaishali", "vilalta", "xu"])
 def test_every_recipe_of_a_document_is_on_its_page(document: str) -> None:
     page = (ROOT / "docs" / "papers" / f"{document}.md").read_text(encoding="utf-8")
     base = f'extends = "_{document}'  # or one of several that begin so

@@ -150,6 +150,13 @@ def families_say(results: Results) -> list[str]:
     return [f"By CIDEr: {listed}."] if len(scores) > 1 else []
 
 
+def caption_figures(runs: Mapping[str, Path], out: Path, prefix: str) -> list["Block"]:
+    """Examples of captions, how varied they are, and the attention of words."""
+    from seetell.learn.training.caption_figures import figures_of_captions
+
+    return figures_of_captions(runs, out, prefix)
+
+
 LABEL_SEQUENCES = ("init-attn", "joint", "joint-attn", "seq2seq-attn", "init", "seq2seq")
 
 
@@ -236,10 +243,11 @@ TABLES = {
             "Xu et al., Table 1: soft and hard attention",
             "xu",
             "flickr8k",
-            ("attend-soft", "attend-hard"),
+            ("attend-soft", "attend-hard", "best-caption"),
             (*WITHOUT_PENALTY, *CAPTIONS),
             "bleu4_no_bp",
             attention_says,
+            figures=caption_figures,
         ),
         PublishedTable(
             "vaishali",
@@ -247,9 +255,10 @@ TABLES = {
             "vaishali",
             "flickr8k",
             ("merge", "initial", "convolutional", "attend-soft"),
-            CAPTIONS,
+            (*WITHOUT_PENALTY, *CAPTIONS),
             "cider",
             families_say,
+            figures=caption_figures,
         ),
         PublishedTable(
             "ren-table3",

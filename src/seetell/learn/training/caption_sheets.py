@@ -47,13 +47,20 @@ def write_caption_sheets(
 
 
 def write_attention_sheets(
-    runs: Mapping[str, Run], records: Sequence[Record], pictures: PictureInputs, places: Sequence[int], out: Path
+    runs: Mapping[str, Run],
+    records: Sequence[Record],
+    pictures: PictureInputs,
+    places: Sequence[int],
+    out: Path,
+    *,
+    prefix: str = "",
 ) -> list[Path]:
     """Write a sheet a picture with the attention of each run below the other's: soft above hard (Xu, Figure 3).
 
     Args:
         runs: by the name they have on the sheet.
         places: which pictures.
+        prefix: what the files' names begin with.
     """
     chosen = np.asarray(places)
     by_run = {name: (run, told_by(run, pictures, chosen)) for name, run in runs.items()}
@@ -67,7 +74,7 @@ def write_attention_sheets(
                 told.append(Told(run.vocabulary.decode(one.tokens.tolist()), one.attention, one.gate, name))
         if told:
             box = next(iter(runs.values())).preparation.visible_box(picture.size)
-            paths.append(out / f"attention-{Path(records[place].key).stem}.png")
+            paths.append(out / f"{prefix}attention-{Path(records[place].key).stem}.png")
             save_picture(attention_sheet(picture, told, box=box), paths[-1])
     return paths
 

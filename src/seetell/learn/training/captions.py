@@ -19,7 +19,9 @@ from seetell.learn.batching import Sequences, chunks, length_buckets, one_captio
 from seetell.learn.losses.settings import made
 from seetell.learn.models.captioner import Captioner
 from seetell.learn.recipes import Phase, Recipe, RecipeError
+from seetell.learn.training.caption_figures import ToldCaption, write_captions
 from seetell.learn.training.caption_objectives import Batch, HardAttention, Likelihood, Objective, accuracy, split
+from seetell.learn.training.caption_sheets import attention_on_things
 from seetell.learn.training.inputs import PictureInputs, in_batches
 from seetell.learn.training.materials import Materials, captioned
 from seetell.learn.training.run import Run, Setup, build_model
@@ -191,7 +193,8 @@ def setup(materials: Materials) -> Setup:
 def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Tell every picture of a split and score the captions.
 
-    `beam` (0: the recipe's) and the other settings of `[decoding]` may be given, and `meteor` (see `score_captions`).
+    `beam` (0: the recipe's) and the other settings of `[decoding]` may be given, `meteor` (see `score_captions`) and,
+    as `predictions`, a file for the caption of every picture.
     """
     assert run.vocabulary is not None
     records, pictures = materials.split(split, captioned)
@@ -201,14 +204,20 @@ def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, A
     chosen = {key: value for key, value in options.items() if key in known and (key, value) != ("beam", 0)}
     settings = DecodingSettings.of({**run.recipe.decoding, **chosen})
     model = cast(Captioner, run.model())
-    told = sentences(tell(model, pictures, run.vocabulary, settings), run.vocabulary)
+    decoded = tell(model, pictures, run.vocabulary, settings)
+    told = sentences(decoded, run.vocabulary)
     scored = score_captions([" ".join(words) for words in told], data.references, meteor=options.get("meteor", "auto"))
     training = [ptb(caption) for record in materials.dataset.split("train") for caption in record.captions]
     metrics = {
         **scored.metrics,
         "next_word_accuracy": under_teacher(model, data, np.arange(len(records))),
         **diversity([ptb(" ".join(words)) for words in told], training or None),
+        **attention_on_things(run, records, decoded),
     }
+    if options.get("predictions"):
+        each = zip(records, told, scored.per_picture["cider"].tolist(), strict=True)
+        lines = [ToldCaption(r.key, " ".join(words), list(r.captions), score) for r, words, score in each]
+        write_captions(Path(options["predictions"]), lines)
     protocol = f"{settings}; PTB tokenizer; BLEU with and without brevity penalty"
     notes = [*scored.notes, *filter(None, [degenerate(told)])]
     found = {"metrics": metrics, "protocol": protocol, "pictures": len(records)}
