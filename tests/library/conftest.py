@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 import tiny_bundles
+from seetell.bundle import write_bundle
 from seetell.library import Library
 
 Painter = Callable[..., Path]
@@ -23,12 +24,16 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle without a captioner that knows what the words red, green and blue mean: their embeddings are the
     colours."""
+    heads = ("tagger", "retriever")
     words = np.zeros((12, tiny_bundles.DIMENSIONS), np.float32)
     words[4:7, :3] = np.eye(3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(tiny_bundles.WEIGHTS, "P", np.eye(3, tiny_bundles.DIMENSIONS, dtype=np.float32))
-        patch.setitem(tiny_bundles.WEIGHTS, "T", words)
-        return tiny_bundles.write_tiny(tmp_path_factory.mktemp("bundles") / "colours", ("tagger", "retriever")).path
+    files = {
+        **tiny_bundles.files(heads),
+        "pictures.onnx": tiny_bundles.pictures(np.eye(3, tiny_bundles.DIMENSIONS, dtype=np.float32)),
+        "texts.onnx": tiny_bundles.texts(words),
+    }
+    path = tmp_path_factory.mktemp("bundles") / "colours"
+    return write_bundle(path, tiny_bundles.manifest(heads), files).path
 
 
 @pytest.fixture

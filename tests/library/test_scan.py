@@ -53,16 +53,20 @@ def test_links_that_lead_nowhere_and_pipes(tmp_path: Path) -> None:
     assert {Path(each.path).name for each in found.problems} == {"gone.jpg", "self.jpg"}
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="nothing is forbidden to this user")
-def test_folders_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+def test_folders_that_cannot_be_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path / "closed" / "a.jpg", tmp_path / "open" / "b.jpg")
-    (tmp_path / "closed").chmod(0)
-    try:
-        found = scan([str(tmp_path)])
-    finally:
-        (tmp_path / "closed").chmod(0o700)
+    real = os.scandir
+
+    def refuse(path: str) -> object:
+        if path.endswith("closed"):  # whoever runs the tests may be allowed everything
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    found = scan([str(tmp_path)])
     assert list(found.files) == [str(tmp_path / "open" / "b.jpg")]
-    assert found.unlisted == [str(tmp_path / "closed")]
+    assert found.unlisted == [found.problems[0].path] == [str(tmp_path / "closed")]
+    assert "Permission denied" in found.problems[0].reason
 
 
 def test_a_folder_that_cannot_be_listed(tmp_path: Path) -> None:
