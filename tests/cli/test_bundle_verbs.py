@@ -164,7 +164,9 @@ def test_bundles_are_listed_shown_added_and_removed(bundle: Path, photos: Path) 
     assert row["scores"]["captioner"][0]["metrics"]["bleu4"] == 12.5
     listing = run("bundles").stdout
     assert "Apache-2.0" in listing
-    assert "bleu4 12.5, image_to_text.r1 50.0" in listing
+    assert "  captioner: bleu4 12.5 (toys, test)" in listing
+    assert "  retriever: image_to_text.r1 50.0 (toys, test)" in listing
+    assert "  bleu4 12.5, image_to_text.r1 50.0\n" in run("bundles", "show", "tiny").stdout
     shown = run("bundles", "show", "tiny").stdout
     assert row["fingerprint"] in shown
     assert "toys: three colours" in shown

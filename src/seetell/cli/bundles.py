@@ -8,6 +8,12 @@ import typer
 if TYPE_CHECKING:
     from seetell.bundle import Manifest
 
+HEADLINES = {
+    "captioner": ("bleu4", "meteor", "rouge_l", "cider"),
+    "tagger": ("precision", "recall", "f1_of_means", "map"),
+    "retriever": ("image_to_text.r1", "image_to_text.r10", "text_to_image.r1", "text_to_image.r10"),
+}
+
 app = typer.Typer(help="List bundles, show one, add or remove them.", invoke_without_command=True)
 
 
@@ -39,7 +45,7 @@ def bundles(
             typer.echo(f"{place.name}\t{', '.join(row['kinds'])}\t{size}\t{row['precision']}\t{row['licence']}")
             for kind, scores in row["scores"].items():
                 for score in scores[-1:]:
-                    typer.echo(f"  {kind}: {headline(score['metrics'])} ({score['data']}, {score['split']})")
+                    typer.echo(f"  {kind}: {headline(kind, score['metrics'])} ({score['data']}, {score['split']})")
     if not places and not as_json:
         typer.echo("There are no bundles: `seetell learn export` makes one, `seetell bundles add` adds it.", err=True)
 
@@ -66,7 +72,8 @@ def show(
     for kind, each in scores.items():
         for score in each:
             measured = f"{score['data']}, {score['split']}, {score['protocol']}, measured on the {score['measured_on']}"
-            typer.echo(f"{kind}: {headline(score['metrics'], most=30)} ({measured})")
+            typer.echo(f"{kind} ({measured}):")
+            typer.echo("  " + ", ".join(f"{name} {value:.1f}" for name, value in flat(score["metrics"]).items()))
 
 
 @app.command()
@@ -109,12 +116,19 @@ def described(manifest: "Manifest") -> dict[str, Any]:
     }
 
 
-def headline(metrics: dict[str, Any], prefix: str = "", most: int = 4) -> str:
-    """The first few numbers."""
-    shown: list[str] = []
+def headline(kind: str, metrics: dict[str, Any]) -> str:
+    """The few numbers by which heads of a kind are usually compared; the first four, where none of these is there."""
+    every = flat(metrics)
+    wanted = [name for name in HEADLINES[kind] if name in every] or list(every)[:4]
+    return ", ".join(f"{name} {every[name]:.1f}" for name in wanted)
+
+
+def flat(metrics: dict[str, Any], prefix: str = "") -> dict[str, float]:
+    """Nested numbers under names with dots."""
+    found: dict[str, float] = {}
     for name, value in metrics.items():
         if isinstance(value, dict):
-            shown += [part for part in headline(value, f"{name}.", most).split(", ") if part]
+            found |= flat(value, f"{prefix}{name}.")
         elif isinstance(value, int | float):
-            shown.append(f"{prefix}{name} {value:.1f}")
-    return ", ".join(shown[:most])
+            found[f"{prefix}{name}"] = value
+    return found
