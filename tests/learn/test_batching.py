@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from seetell.learn.batching import Sequences, all_captions, chunks, length_buckets, one_caption, prefetch
+from seetell.learn.batching import Sequences, all_captions, chunks, length_buckets, one_caption, prefetch, together
 
 
 def test_sequences_pad_only_to_their_own_longest() -> None:
@@ -25,10 +25,10 @@ def test_one_caption_takes_each_picture_once_and_in_time_every_caption() -> None
     seen = set()
     for epoch in range(60):
         batches = one_caption(owners, 8, np.random.default_rng(epoch))
-        together = np.concatenate(batches)
-        assert sorted(owners[together]) == list(range(50))
+        taken = np.concatenate(batches)
+        assert sorted(owners[taken]) == list(range(50))
         assert {len(batch) for batch in batches} <= {8, 2}
-        seen |= set(together.tolist())
+        seen |= set(taken.tolist())
     assert seen == set(range(len(owners)))
 
 
@@ -43,6 +43,16 @@ def test_all_captions_takes_every_caption_once() -> None:
     batches = all_captions(owners, 7, np.random.default_rng(0))
     assert sorted(np.concatenate(batches)) == list(range(50))
     assert [len(b) for b in batches] == [7] * 6 + [8]  # a last one of a single sample joins its neighbour
+
+
+def test_together_keeps_a_pictures_captions_in_one_batch() -> None:
+    owners = np.repeat(np.arange(40), np.arange(40) % 5 + 1)
+    batches = together(owners, 12, np.random.default_rng(0))
+    assert sorted(np.concatenate(batches)) == list(range(len(owners)))
+    seen = [set(owners[batch]) for batch in batches]
+    assert sum(map(len, seen)) == 40  # no picture is in two
+    assert {len(some) for some in seen} <= {4, 5}
+    assert seen != [set(owners[batch]) for batch in together(owners, 12, np.random.default_rng(1))]
 
 
 def test_chunks_of_nothing() -> None:

@@ -10,7 +10,7 @@ from seetell.bundle.fields import Fields
 from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.similarity import SIMILARITIES
-from seetell.text import TOKENIZERS
+from seetell.text import TOKENIZER_NAMES
 
 _FILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}\.(onnx|txt)")
 # Windows opens devices by these names, whatever the suffix.
@@ -287,7 +287,7 @@ class RetrieverPart(Head):
             *Head.common(fields),
             _file(fields, "pictures", ".onnx"),
             _file(fields, "texts", ".onnx"),
-            fields.choice("tokenizer", tuple(TOKENIZERS)),
+            fields.choice("tokenizer", TOKENIZER_NAMES),
             fields.choice("similarity", tuple(SIMILARITIES)),
             fields.whole("dimensions", 1, 1 << 20),
         )

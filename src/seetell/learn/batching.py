@@ -67,6 +67,14 @@ def all_captions(owners: np.ndarray, size: int, random: np.random.Generator) -> 
     return chunks(random.permutation(len(owners)), size)
 
 
+def together(owners: np.ndarray, size: int, random: np.random.Generator) -> list[np.ndarray]:
+    """Batches of about `size` captions in which every caption comes once an epoch, a picture's all in one batch: the
+    picture side then computes each picture once an epoch."""
+    pictures = random.permutation(np.unique(owners))
+    each = max(2, round(size * len(pictures) / max(1, len(owners))))
+    return [np.flatnonzero(np.isin(owners, some)) for some in chunks(pictures, each)]
+
+
 def length_buckets(lengths: np.ndarray, size: int, random: np.random.Generator) -> list[np.ndarray]:
     """Batches of samples of one length (Xu, section 4.3): no step is spent on padding.
 

@@ -31,7 +31,8 @@ class Retriever:
         self._runner, bundle = runner, runner.bundle
         self.layout, self.dimensions = part.layout, part.dimensions
         self.similarity = by_name(part.similarity)
-        self.vocabulary, self.tokenizer = bundle.vocabulary(part.vocabulary), tokenizer_by_name(part.tokenizer)
+        self.vocabulary = bundle.vocabulary(part.vocabulary)
+        self.tokenizer = tokenizer_by_name(part.tokenizer, self.vocabulary)
         self._pictures = Graph(bundle, part.pictures, ["features"], ["embeddings"])
         self._texts = Graph(bundle, part.texts, ["tokens", "lengths"], ["embeddings"])
 

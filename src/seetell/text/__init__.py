@@ -1,7 +1,7 @@
 """Text: tokenizers, vocabularies, word vectors, and the way back from tokens to a sentence."""
 
 from seetell.text.detokenise import detokenise
-from seetell.text.tokenizers import TOKENIZERS, Tokenizer, by_name, ptb, words
+from seetell.text.tokenizers import PIECES, TOKENIZER_NAMES, TOKENIZERS, Tokenizer, by_name, ptb, words
 from seetell.text.vectors import CoverageReport, Phrase, WordVectors, default_vectors, matrix
 from seetell.text.vocabulary import (
     END,
@@ -18,9 +18,11 @@ __all__ = [
     "END",
     "LABEL_SPECIALS",
     "PAD",
+    "PIECES",
     "SPECIALS",
     "START",
     "TOKENIZERS",
+    "TOKENIZER_NAMES",
     "UNKNOWN",
     "Coverage",
     "CoverageReport",

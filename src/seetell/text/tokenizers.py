@@ -1,12 +1,14 @@
-"""The tokenizers by name: `ptb` for what evaluation counts, `words` for text with its punctuation."""
+"""Tokenizers by name: `ptb` for what evaluation counts, `words` for text with punctuation, `pieces` of words."""
 
+from collections.abc import Container
 from typing import Protocol
 
 from seetell.errors import SeetellError
+from seetell.text.pieces import WordPieces
 from seetell.text.ptb import ptb
 from seetell.text.treebank import words
 
-__all__ = ["TOKENIZERS", "Tokenizer", "by_name", "ptb", "words"]
+__all__ = ["PIECES", "TOKENIZERS", "TOKENIZER_NAMES", "Tokenizer", "by_name", "ptb", "words"]
 
 
 class Tokenizer(Protocol):
@@ -16,12 +18,17 @@ class Tokenizer(Protocol):
 
 
 TOKENIZERS: dict[str, Tokenizer] = {"ptb": ptb, "words": words}
+PIECES = "pieces"  # the one that needs to know its vocabulary
+TOKENIZER_NAMES = (*TOKENIZERS, PIECES)
 
 
-def by_name(name: str) -> Tokenizer:
-    """The tokenizer that a recipe or bundle names."""
+def by_name(name: str, vocabulary: Container[str] | None = None) -> Tokenizer:
+    """The tokenizer that a recipe or bundle names; `pieces` are pieces of a vocabulary."""
+    if name == PIECES and vocabulary is not None:
+        return WordPieces(vocabulary)
     try:
         return TOKENIZERS[name]
     except KeyError:
         known = " or ".join(TOKENIZERS)
-        raise SeetellError(f"there is no tokenizer {name!r}", remedy=f"Choose {known}.") from None
+        problem = f"{name} are read by sentence encoders only" if name == PIECES else f"there is no tokenizer {name!r}"
+        raise SeetellError(problem, remedy=f"Choose {known}.") from None

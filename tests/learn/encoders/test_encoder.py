@@ -41,7 +41,7 @@ class TestPreparation:
 
     def test_of_a_view_that_there_is_not(self) -> None:
         encoder = without_weights("vgg16")
-        with pytest.raises(SeetellError, match="no view 'wide'.*centre, whole"):
+        with pytest.raises(SeetellError, match=r"no view 'wide'.*centre, whole"):
             encoder.preparation(view="wide")
         with pytest.raises(SeetellError, match="ten crops see the whole picture already"):
             encoder.preparation("ten", view="whole")

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from sklearn.decomposition import PCA
 
 from seetell.errors import SeetellError
-from seetell.learn.encoders import FullNetworkTransform, Standardise
+from seetell.learn.encoders import FullNetworkTransform, Principal, Standardise
 
 
 @pytest.fixture
@@ -91,3 +92,44 @@ class TestFullNetwork:
     def test_thresholds_the_wrong_way_round_are_refused(self) -> None:
         with pytest.raises(SeetellError, match="must be below"):
             FullNetworkTransform(3, high=-1, low=1)
+
+
+class TestPrincipal:
+    @pytest.fixture
+    def many(self) -> np.ndarray:
+        random = np.random.default_rng(1)
+        return (
+            random.normal(size=(40, 5)) @ random.normal(size=(5, 60)) + random.normal(size=(40, 60)) / 3 + 2
+        ).astype(np.float32)
+
+    def test_is_scikit_learns_whitened_pca_of_standardised_rows(self, many: np.ndarray) -> None:
+        found = Principal.fit(batches(many, 7), components=6)(torch.from_numpy(many)).numpy()
+        z = (many - many.mean(0)) / many.std(0)
+        expected = PCA(6, whiten=True, svd_solver="full").fit_transform(z)
+        expected *= 6**0.5 / np.linalg.norm(expected, axis=1, keepdims=True)
+        sign = np.sign((found * expected).sum(0))
+        np.testing.assert_allclose(found * sign, expected, atol=1e-3)
+
+    def test_the_last_features_are_kept_beside(self, many: np.ndarray) -> None:
+        transform = Principal.fit([many], components=6, keep=10)
+        found = transform(torch.from_numpy(many)).numpy()
+        assert found.shape == (40, 16) == (40, transform.width)
+        last = many[:, -10:]
+        np.testing.assert_allclose(
+            found[:, 6:], last * 10**0.5 / np.linalg.norm(last, axis=1, keepdims=True), rtol=1e-5
+        )
+        np.testing.assert_array_equal(transform.apply_to(many), found)
+
+    def test_one_far_value_does_not_decide(self, many: np.ndarray) -> None:
+        transform = Principal.fit([many], components=6)
+        wild = many[:1].copy()
+        wild[0, 3] = 1e6
+        held = many[:1].copy()
+        held[0, 3] = many[:, 3].mean() + 5 * many[:, 3].std()
+        np.testing.assert_allclose(transform.apply_to(wild), transform.apply_to(held), rtol=1e-3, atol=1e-4)
+
+    def test_what_cannot_be_is_said(self, many: np.ndarray) -> None:
+        with pytest.raises(SeetellError, match="40 rows of 60 features have no 41 principal components"):
+            Principal.fit([many], components=41)
+        with pytest.raises(SeetellError, match="61 features cannot be kept of 60"):
+            Principal(60, keep=61)

@@ -11,6 +11,7 @@ from seetell.learn.encoders.transform import FullNetworkTransform, Standardise
 from seetell.learn.export import Trained
 from seetell.learn.models import build
 from seetell.learn.models.classifier import Scorer
+from seetell.learn.models.sentences import SentenceEncoder
 from seetell.text import LABEL_SPECIALS, Vocabulary
 
 WORDS = [f"word{number}" for number in range(40)]
@@ -30,6 +31,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     "convolutional": ("captioner", "grid", {"kind": "convolutional", "kernel": 3, "layers": 2, "width": 24}, {}),
     "visual-semantic": ("retriever", "full_network", {"kind": "visual_semantic", **ORDER}, {}),
     "attentive-match": ("retriever", "grid", {"kind": "attentive_match", **MATCH}, {}),
+    "sentence-match": ("retriever", "pooled", {"kind": "sentence_match", "hidden": 24, "dimensions": 16}, {}),
     "two-branch": ("retriever", "pooled", {"kind": "two_branch", "layers": [24, 12]}, {}),
     "classifier": ("tagger", "pooled", {"kind": "classifier", "activation": "softmax"}, {"choose": "top", "top": 2}),
     "grid-classifier": ("tagger", "grid", {"kind": "grid_classifier", "hidden": 16}, {"choose": "thresholds"}),
@@ -71,6 +73,8 @@ def make(name: str, encoder: Encoder, seed: int = 0) -> Trained:
     }
     if name in ("attentive-match", "two-branch"):
         given["vectors"] = torch.randn(len(vocabulary), 9)
+    if name == "sentence-match":
+        given["sentences"] = SentenceEncoder(len(vocabulary), width=8, layers=2, heads=2, inner=16, positions=64)
     model = build(settings, **given).eval()
     if isinstance(model, Scorer):
         model.thresholds.copy_(torch.linspace(-0.3, 0.3, len(LABELS)))
@@ -78,4 +82,5 @@ def make(name: str, encoder: Encoder, seed: int = 0) -> Trained:
         parameter.data.mul_(2.0)
     if kind == "captioner":
         model.output.bias.data[vocabulary.end] -= 5  # captions of some words
-    return Trained(name, kind, model, vocabulary, encoder, encoder.preparation(), spec, "words", decoding)
+    tokenizer = "pieces" if name == "sentence-match" else "words"
+    return Trained(name, kind, model, vocabulary, encoder, encoder.preparation(), spec, tokenizer, decoding)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from seetell.learn.losses import Contrastive, MaxOfHinges
 from seetell.learn.models import build
+from seetell.learn.models.sentences import SentenceEncoder
 from seetell.learn.recipes import RecipeError
 
 WORDS, FEATURES = 30, 12
@@ -20,6 +21,11 @@ def vectors(width: int = 7) -> Tensor:
     table = torch.randn(WORDS, width, generator=torch.Generator().manual_seed(5))
     table[0] = 0
     return table
+
+
+def tiny_sentences() -> SentenceEncoder:
+    torch.manual_seed(3)
+    return SentenceEncoder(WORDS, width=8, layers=2, heads=2, inner=16, positions=20)
 
 
 MODELS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
@@ -67,6 +73,15 @@ MODELS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
             trained=20,
         ),
         (5, FEATURES),
+    ),
+    "sentence_match": (
+        lambda: build(
+            {"kind": "sentence_match", "dimensions": 16, "hidden": 20, "picture_dropout": 0.1, "text_dropout": 0.1},
+            features=FEATURES,
+            transform=nn.Identity(),
+            sentences=tiny_sentences(),
+        ),
+        (FEATURES,),
     ),
 }
 
@@ -130,6 +145,24 @@ def test_saved_and_loaded_it_gives_the_same(name: str, tmp_path: Path) -> None:
     other.load_state_dict(load_file(tmp_path / "model.safetensors"))
     assert torch.equal(model.pictures(features), other.pictures(features))
     assert torch.equal(model.texts(tokens, lengths), other.texts(tokens, lengths))
+
+
+def test_a_sentence_encoder_is_neither_trained_nor_saved() -> None:
+    model = MODELS["sentence_match"][0]().train()
+    assert not any("layers" in name or "words" in name for name in model.state_dict())
+    assert not model.sentences.training
+    assert not any(parameter.requires_grad for parameter in model.sentences.parameters())
+
+
+def test_the_frozen_part_of_the_text_side_can_be_read_before() -> None:
+    model = MODELS["sentence_match"][0]().eval()
+    _, tokens, lengths = handful((FEATURES,))
+    readings = model.read(tokens, lengths)
+    model.fit_texts(readings)
+    scaled = model.text_transform(readings)
+    assert torch.allclose(scaled.mean(0), torch.zeros(16), atol=1e-5)
+    assert torch.allclose(scaled.std(0, correction=0), torch.ones(16), atol=1e-4)
+    assert torch.equal(model.texts_read(readings), model.texts(tokens, lengths))
 
 
 def test_given_word_vectors_of_two_branch_stay_as_they_are() -> None:

@@ -13,6 +13,7 @@ import torch
 from seetell.errors import SeetellError
 from seetell.learn.batching import Sequences
 from seetell.learn.encoders import Encoder
+from seetell.learn.models.sentences import SentenceEncoder, sentence_vocabulary
 from seetell.learn.recipes import Recipe, load
 from seetell.learn.training import checkpoints
 from seetell.learn.training.loop import State
@@ -95,13 +96,53 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(whole: Run
         train(small("fne-ph", "model.dimensions=8"), DATA, whole.path, accelerator="cpu", resume=True)
 
 
-@pytest.mark.parametrize("name", ["fc7-mh", "fc7-soe", "two-branch-k1", "best-retrieval"])
+@pytest.mark.parametrize("name", ["fc7-mh", "fc7-soe", "two-branch-k1", "attentive-match"])
 def test_other_recipes_train(name: str, tmp_path: Path) -> None:
     settings = [s for s in SMALL if not s.startswith("model.")] + ["phases.epochs=1"]
     settings += ["model.layers=[16, 8]"] if name.startswith("two") else ["model.dimensions=16"]
     run = train(load(name, settings=settings), DATA, tmp_path / "run", accelerator="cpu")
     assert len(run.history()) == 1
     assert np.isfinite(run.history()[0]["loss"])
+
+
+def test_a_frozen_sentence_encoder_reads_each_caption_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it read is found again by the next run, and a run that was stopped goes on bit for bit."""
+    read = 0
+
+    def tiny() -> SentenceEncoder:
+        torch.manual_seed(3)
+        return SentenceEncoder(len(sentence_vocabulary()), width=8, layers=1, heads=2, inner=16)
+
+    def counted(self: SentenceEncoder, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        nonlocal read
+        read += len(tokens)
+        return forward(self, tokens, lengths)
+
+    forward = SentenceEncoder.forward
+    monkeypatch.setattr("seetell.learn.models.sentence_match.load_sentence_encoder", tiny)
+    monkeypatch.setattr(SentenceEncoder, "forward", counted)
+    settings = ["encoder.name=test_efficientnet@random", "encoder.components=16", "phases.batch=40", "phases.epochs=2"]
+    recipe = load("best-retrieval", settings=settings)
+    whole = train(recipe, DATA, tmp_path / "whole", accelerator="cpu", root=tmp_path / "store")
+    assert read == 5 * (48 + 6)
+    taken = iter(range(100))
+    for name in ("once", "again"):
+        stop = (lambda state: next(taken) == 4) if name == "once" else (lambda state: False)
+        cut = train(
+            recipe,
+            DATA,
+            tmp_path / "cut",
+            accelerator="cpu",
+            root=tmp_path / "store",
+            stop=stop,
+            resume=name == "again",
+        )
+    assert read == 5 * (48 + 6)
+    one, other = checkpoints.load(whole.path, "last"), checkpoints.load(cut.path, "last")
+    assert all(torch.equal(one.model[key], other.model[key]) for key in one.model)
+    materials = cut.materials(DATA, "val", root=tmp_path / "store", progress=SILENT)
+    result = family("retrieval").evaluate(cut, materials, "val", {})
+    assert result["metrics"]["sum_of_recalls"] == max(record["score"] for record in whole.history())
 
 
 def test_the_network_is_trained_along_with_the_model(tmp_path: Path) -> None:

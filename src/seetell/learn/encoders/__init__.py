@@ -6,7 +6,7 @@ from seetell.learn.encoders.layouts import LAYOUTS, LayoutSpec
 from seetell.learn.encoders.space import default_root
 from seetell.learn.encoders.store import FeatureStore
 from seetell.learn.encoders.store_spec import PRECISIONS, Precision, StoreSpec
-from seetell.learn.encoders.transform import FullNetworkTransform, Standardise
+from seetell.learn.encoders.transform import FullNetworkTransform, Principal, Standardise
 
 __all__ = [
     "DEFAULT_ENCODER",
@@ -18,6 +18,7 @@ __all__ = [
     "FullNetworkTransform",
     "LayoutSpec",
     "Precision",
+    "Principal",
     "Standardise",
     "StoreSpec",
     "default_root",

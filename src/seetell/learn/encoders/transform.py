@@ -1,4 +1,4 @@
-"""Fitted transforms of features: standardising, and the three values of the full-network embedding.
+"""Fitted transforms of features: standardising, the full-network embedding's three values, principal components.
 
 What is fitted is learned on the training split alone, and travels in the checkpoint and the bundle; the feature store
 only ever holds raw values.
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from seetell.errors import SeetellError
 
 _CONSTANT = 1e-9  # a deviation this small beside the mean is rounding
+_FAR = 5.0  # deviations; where few pictures make up a deviation, one may be a hundred of them away
 
 
 class Standardise(nn.Module):
@@ -87,6 +88,67 @@ class FullNetworkTransform(Standardise):
     def apply_to(self, rows: NDArray[Any]) -> NDArray[np.float32]:
         z = super().apply_to(rows)
         return (z > self.high.item()).astype(np.float32) - (z < self.low.item()).astype(np.float32)
+
+
+class Principal(Standardise):
+    """The directions in which features vary most: standardised, held to ±5, mapped to whitened principal components.
+
+    Beside them the last features of the row are kept as they are (of `full_network` the last layer's), and both parts
+    are brought to the length √(their number). Tens of thousands of features of all layers become some hundreds that a
+    small dataset does not learn by heart.
+
+    Args:
+        width: how many features a row has.
+        components: how many directions.
+        keep: how many of the last features.
+    """
+
+    components: Tensor  # (width, components), each column divided by its deviation
+
+    def __init__(self, width: int, components: int = 512, keep: int = 0) -> None:
+        super().__init__(width)
+        if not 0 <= keep <= width:
+            raise SeetellError(f"{keep} features cannot be kept of {width}", where="principal")
+        self.keep = keep
+        self.register_buffer("components", torch.zeros(width, components))
+
+    @classmethod
+    def fit(cls, batches: Iterable[NDArray[Any]], **settings: Any) -> Self:
+        """Learn moments and directions; the rows are held in memory, so some thousands are given, not all."""
+        rows = np.concatenate([np.asarray(batch, np.float32) for batch in batches])
+        transform: Self = super().fit([rows], **settings)
+        z = transform._held(torch.from_numpy(rows))
+        wanted = transform.components.shape[1]
+        if wanted > min(z.shape):
+            raise SeetellError(
+                f"{z.shape[0]} rows of {z.shape[1]} features have no {wanted} principal components",
+                remedy="Ask for fewer, or train on more pictures",
+            )
+        # The rows are fewer than the features, so that it is their products that are decomposed.
+        values, vectors = torch.linalg.eigh(z @ z.T)
+        values, vectors = values.flip(0)[:wanted], vectors.flip(1)[:, :wanted]
+        deviations = (values.clamp(min=1e-6 * float(values[0])) / len(z)).sqrt()
+        # zᵀu/√λ is a direction of length one; along it the rows have the deviation √(λ/n).
+        transform.components.copy_(z.T @ (vectors / (deviations * len(z) ** 0.5)) / deviations)
+        return transform
+
+    @property
+    def width(self) -> int:
+        """How many features it gives."""
+        return self.components.shape[1] + self.keep
+
+    def forward(self, rows: Tensor) -> Tensor:
+        parts = [self._held(rows) @ self.components]
+        if self.keep:
+            parts.append(rows[..., -self.keep :])
+        return torch.cat([nn.functional.normalize(part, dim=-1) * part.shape[-1] ** 0.5 for part in parts], -1)
+
+    def apply_to(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+        values: NDArray[np.float32] = self(torch.from_numpy(rows.astype(np.float32))).numpy()
+        return values
+
+    def _held(self, rows: Tensor) -> Tensor:
+        return super().forward(rows).clamp(-_FAR, _FAR)
 
 
 def _moments(batches: Iterable[NDArray[Any]]) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:

@@ -14,6 +14,7 @@ KINDS = {
     "two_branch": "two_branch.TwoBranch",
     "visual_semantic": "visual_semantic.VisualSemantic",
     "attentive_match": "attentive_match.AttentiveMatch",
+    "sentence_match": "sentence_match.SentenceMatch",
     "attend": "attend.Attend",
     "merge": "merge.Merge",
     "initial": "initial.Initial",

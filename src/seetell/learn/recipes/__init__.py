@@ -41,7 +41,8 @@ class EncoderSettings:
     crops: int = 1
     view: str = "centre"  # of one crop: the square in the middle, or the "whole" picture squashed to a square
     size: int = 0  # of the square; 0: the network's own
-    transform: str = ""  # of the raw features: none, unit, standardise, full_network; "": what the layout usually takes
+    transform: str = ""  # of raw features: none, unit, standardise, full_network, principal; "": the layout's usual
+    components: int = 512  # of the transform `principal`
     augment: bool = False  # train from randomly cropped and mirrored pictures instead of stored features
     train: bool = False  # train the network together with the model, from pictures
     frozen_stages: int = 0  # of a network that is trained, so many stages are left as they are

@@ -10,13 +10,14 @@ from torch.nn.functional import normalize
 from seetell.data import Dataset, Record
 from seetell.errors import DatasetError
 from seetell.images import Preparation
-from seetell.learn.encoders import Encoder, FeatureStore, FullNetworkTransform, LayoutSpec, Standardise
+from seetell.learn.encoders import Encoder, FeatureStore, FullNetworkTransform, LayoutSpec, Principal, Standardise
 from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import EncoderSettings, Recipe, RecipeError
 from seetell.learn.training.inputs import LivePictures, PictureInputs, StoredFeatures, in_batches
 
-TRANSFORMS = ("none", "unit", "standardise", "full_network")
-FITTED_ON = 2_000  # grids are large: statistics of their places come from this many pictures
+TRANSFORMS = ("none", "unit", "standardise", "full_network", "principal")
+FITTED_ON = {"principal": 6_000}  # pictures, because their products with each other are decomposed
+FITTED_ON_GRIDS = 2_000  # pictures: grids are large, and each has many places
 
 
 class Unit(nn.Module):
@@ -79,12 +80,15 @@ class Materials:
         return self._fitted(pictures)
 
     def _fitted(self, pictures: PictureInputs) -> nn.Module:
-        name, width = transform_name(self.recipe.encoder), self.features.layout.shape[-1]
+        name, layout = transform_name(self.recipe.encoder), self.features.layout
         if name in ("none", "unit"):
-            return plain_transform(name, width)
-        few = np.linspace(0, len(pictures) - 1, FITTED_ON).astype(int) if len(self.features.layout.shape) > 1 else None
-        chosen = np.arange(len(pictures)) if few is None else np.unique(few)
+            return unfitted_transform(self.recipe.encoder, layout)
+        most = FITTED_ON_GRIDS if len(layout.shape) > 1 else FITTED_ON.get(name, len(pictures))
+        chosen = np.unique(np.linspace(0, len(pictures) - 1, most).astype(int))
+        width = layout.shape[-1]
         batches = (pictures.batch(chosen[some]).numpy().reshape(-1, width) for some in in_batches(len(chosen), 256))
+        if name == "principal":
+            return Principal.fit(batches, **_principal(self.recipe.encoder, layout))
         kind = FullNetworkTransform if name == "full_network" else Standardise
         return kind.fit(batches)
 
@@ -101,9 +105,9 @@ def transform_name(encoder: EncoderSettings) -> str:
     return name
 
 
-def empty_transform(encoder: EncoderSettings, width: int) -> nn.Module:
+def empty_transform(encoder: EncoderSettings, layout: LayoutSpec) -> nn.Module:
     """A transform that waits for its statistics, and a network that was trained along for its weights."""
-    transform = plain_transform(transform_name(encoder), width)
+    transform = unfitted_transform(encoder, layout)
     return live_transform(encoder, transform) if encoder.live else transform
 
 
@@ -112,16 +116,24 @@ def live_transform(settings: EncoderSettings, then: nn.Module) -> LiveEncoder:
     return LiveEncoder(encoder, settings.layout, then, settings.train, settings.frozen_stages, settings.learning_rate)
 
 
-def plain_transform(name: str, width: int) -> nn.Module:
+def unfitted_transform(encoder: EncoderSettings, layout: LayoutSpec) -> nn.Module:
     """A transform without statistics."""
-    match name:
+    width = layout.shape[-1]
+    match transform_name(encoder):
         case "unit":
             return Unit()
         case "standardise":
             return Standardise(width)
         case "full_network":
             return FullNetworkTransform(width)
+        case "principal":
+            return Principal(width, **_principal(encoder, layout))
     return nn.Identity()
+
+
+def _principal(encoder: EncoderSettings, layout: LayoutSpec) -> dict[str, int]:
+    """Its settings; of a row that holds several layers, the last one's features are kept."""
+    return {"components": encoder.components, "keep": layout.sections[-1] if len(layout.sections) > 1 else 0}
 
 
 def captioned(record: Record) -> bool:

@@ -1,7 +1,7 @@
 """The retrieval task: captions and pictures into one space, by a ranking loss; validated by the sum of recalls."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -11,18 +11,21 @@ from torch import Tensor, nn
 
 from seetell.data import Record
 from seetell.evaluation.retrieval_sheet import Embedded
-from seetell.learn.batching import Sequences, all_captions, one_caption
+from seetell.learn.batching import Sequences, all_captions, one_caption, together
 from seetell.learn.losses import CollapseDetector, ranking_loss, similarity_by_name, started_above
+from seetell.learn.models.sentence_match import SentenceMatch
+from seetell.learn.models.sentences import sentence_vocabulary
 from seetell.learn.recipes import Phase, Recipe, RecipeError
 from seetell.learn.training.inputs import PictureInputs, in_batches
 from seetell.learn.training.materials import Materials, captioned
+from seetell.learn.training.readings import in_order_of_length, read_once
 from seetell.learn.training.retrieval_sheets import write_retrieval_sheets
 from seetell.learn.training.run import Run, Setup, build_model
 from seetell.learn.training.task import Task, Validation
 from seetell.learn.training.words import training_vocabulary, with_vectors
 from seetell.metrics import RetrievalScores, retrieval_scores
 from seetell.similarity import by_name
-from seetell.text import Tokenizer, Vocabulary
+from seetell.text import PIECES, Tokenizer, Vocabulary
 from seetell.text.tokenizers import by_name as tokenizer_by_name
 
 NOTHING = ""  # stands for an empty caption: no vocabulary has it, so it is read as an unknown word
@@ -45,6 +48,7 @@ class CaptionedPictures:
     pictures: PictureInputs
     captions: Sequences
     owners: np.ndarray
+    readings: Tensor | None = None  # of each caption, what a frozen sentence encoder makes of it
 
     @classmethod
     def of(
@@ -78,6 +82,10 @@ class RetrievalTask(Task):
     def retriever(self) -> RetrievalModel:
         return cast(RetrievalModel, self.model)
 
+    @property
+    def reader(self) -> SentenceMatch:
+        return cast(SentenceMatch, self.model)
+
     def begin(self, phase: Phase) -> None:
         self.loss = ranking_loss(phase.loss)
         data = self.validation_data
@@ -89,7 +97,7 @@ class RetrievalTask(Task):
         )
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
-        ways = {"one": one_caption, "all": all_captions}
+        ways = {"one": one_caption, "all": all_captions, "together": together}
         how = self.recipe.training.captions
         if how not in ways:
             raise RecipeError(f"training.captions is {how!r}", remedy=f"Choose one of: {', '.join(ways)}")
@@ -98,14 +106,16 @@ class RetrievalTask(Task):
     def collate(self, item: np.ndarray, random: np.random.Generator) -> tuple[Tensor, ...]:
         """Captions (B), and the pictures they belong to, each once (P ≤ B)."""
         owners, place = np.unique(self.train_data.owners[item], return_inverse=True)
-        tokens, lengths = self.train_data.captions.pad(item)
         positives = torch.from_numpy(place[None, :] == np.arange(len(owners))[:, None])  # (P, B)
-        return tokens, lengths, self.train_data.pictures.batch(owners, random), positives
+        pictures = self.train_data.pictures.batch(owners, random)
+        if self.train_data.readings is not None:
+            return self.train_data.readings[item], pictures, positives
+        return *self.train_data.captions.pad(item), pictures, positives
 
     def forward(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
-        tokens, lengths, features, positives = batch
-        scores = self.similarity(self.retriever.pictures(features), self.retriever.texts(tokens, lengths))
-        return self.loss(scores, positives), {}
+        *captions, features, positives = batch
+        texts = self.retriever.texts(*captions) if len(captions) == 2 else self.reader.texts_read(*captions)
+        return self.loss(self.similarity(self.retriever.pictures(features), texts), positives), {}
 
     def validate(self) -> Validation:
         scores = score(self.retriever, self.validation_data)
@@ -119,7 +129,12 @@ class RetrievalTask(Task):
 
 def score(model: RetrievalModel, data: CaptionedPictures, folds: int = 1) -> RetrievalScores:
     """Retrieve each side of a split with the other."""
-    pictures, texts = embed_pictures(model, data.pictures), embed_texts(model, data.captions)
+    pictures = embed_pictures(model, data.pictures)
+    if data.readings is None:
+        texts = embed_texts(model, data.captions)
+    else:
+        with torch.inference_mode():
+            texts = cast(SentenceMatch, model).texts_read(data.readings.to(_device(model))).float().cpu().numpy()
     return retrieval_scores(pictures, texts, data.owners, similarity=by_name(model.similarity), folds=folds)
 
 
@@ -138,13 +153,7 @@ def embed_pictures(model: RetrievalModel, pictures: PictureInputs, batch: int = 
 @torch.inference_mode()
 def embed_texts(model: RetrievalModel, captions: Sequences, batch: int = 256) -> np.ndarray:
     """The embeddings of all captions, in order; worked through by length, so that little is spent on padding."""
-    device = _device(model)
-    order = np.argsort(captions.lengths, kind="stable")
-    embeddings = np.empty((len(captions), model.dimensions), dtype=np.float32)
-    for some in in_batches(len(captions), batch):
-        tokens, lengths = captions.pad(order[some])
-        embeddings[order[some]] = model.texts(tokens.to(device), lengths.to(device)).float().cpu().numpy()
-    return embeddings
+    return in_order_of_length(captions, model.texts, model.dimensions, _device(model), batch)
 
 
 CURVES = ("image_to_text.r1", "image_to_text.r10", "text_to_image.r1", "text_to_image.r10", "sum_of_recalls")
@@ -153,10 +162,13 @@ CURVES = ("image_to_text.r1", "image_to_text.r10", "text_to_image.r1", "text_to_
 def setup(materials: Materials) -> Setup:
     """Vocabulary, word vectors, transform and model, all from the training split."""
     recipe, text = materials.recipe, materials.recipe.text
-    tokenizer = tokenizer_by_name(text.tokenizer)
     train_records, train_pictures = materials.split("train", captioned)
     validation_records, validation_pictures = materials.split("val", captioned)
-    vocabulary = training_vocabulary(train_records, text, tokenizer)
+    if text.tokenizer == PIECES:
+        vocabulary = sentence_vocabulary()
+    else:
+        vocabulary = training_vocabulary(train_records, text, tokenizer_by_name(text.tokenizer))
+    tokenizer = tokenizer_by_name(text.tokenizer, vocabulary)
     given: dict[str, Any] = {"trained": len(vocabulary)}
     vectors = None
     if text.vectors:
@@ -167,6 +179,13 @@ def setup(materials: Materials) -> Setup:
     model = build_model(recipe, materials.features.layout, given, transform=transform, vectors=vectors)
     train = CaptionedPictures.of(train_records, train_pictures, tokenizer, vocabulary, text.maximum_words)
     validation = CaptionedPictures.of(validation_records, validation_pictures, tokenizer, vocabulary)
+    if isinstance(model, SentenceMatch):
+        folder = materials.features.store.folder.parent
+        train, validation = (
+            replace(data, readings=read_once(model, data.captions, folder)) for data in (train, validation)
+        )
+        assert train.readings is not None
+        model.fit_texts(train.readings)
     return Setup(RetrievalTask(model, recipe, train, validation), vocabulary, given)
 
 
@@ -175,7 +194,7 @@ def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, A
     a folder to show in what some queries find."""
     assert run.vocabulary is not None
     records, pictures = materials.split(split, captioned)
-    tokenizer = tokenizer_by_name(run.recipe.text.tokenizer)
+    tokenizer = tokenizer_by_name(run.recipe.text.tokenizer, run.vocabulary)
     data = CaptionedPictures.of(records, pictures, tokenizer, run.vocabulary)
     model = cast(RetrievalModel, run.model())
     seen, read = embed_pictures(model, pictures), embed_texts(model, data.captions)

@@ -129,7 +129,7 @@ def build_model(recipe: Recipe, layout: LayoutSpec, given: Mapping[str, Any], **
     if "vector_dimensions" in given:  # room for word vectors; a checkpoint fills it
         values["vectors"] = torch.zeros(given["words"], given["vector_dimensions"])
     if "transform" not in more:
-        values["transform"] = empty_transform(recipe.encoder, width)
+        values["transform"] = empty_transform(recipe.encoder, layout)
     return build(recipe.model, **{**values, **more})
 
 

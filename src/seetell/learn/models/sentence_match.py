@@ -1,0 +1,89 @@
+"""Our own retriever: features of all layers on one side, a sentence encoder on the other, two small networks between.
+
+Both sides are x → normalise(W₂ gelu(W₁ x) + W₃ x), with dropout before W₁ and W₂. Neither the picture's network nor the
+sentence encoder is trained: with some thousand pictures there is more to lose than to gain.
+"""
+
+from typing import Literal
+
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from seetell.learn.encoders import Standardise
+from seetell.learn.models.sentences import MOST_PIECES, SentenceEncoder, load_sentence_encoder
+
+
+class Side(nn.Module):
+    """One of the two networks."""
+
+    def __init__(self, features: int, hidden: int, dimensions: int, dropout: float) -> None:
+        super().__init__()
+        self.deep = nn.Sequential(
+            nn.Dropout(dropout),
+            nn.Linear(features, hidden),
+            nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden, dimensions),
+        )
+        self.straight = nn.Linear(features, dimensions, bias=False)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(B, features) → (B, dimensions)."""
+        return normalize(self.deep(features) + self.straight(features), dim=-1)
+
+
+class SentenceMatch(nn.Module):
+    """Args:
+    features: width of the picture's features.
+    transform: of them; one that changes their number says so by its `width`.
+    sentences: the sentence encoder, frozen; the installed one unless told. It is no part of a checkpoint.
+    """
+
+    similarity: Literal["cosine"] = "cosine"
+
+    def __init__(
+        self,
+        features: int,
+        transform: nn.Module,
+        dimensions: int = 768,
+        hidden: int = 1024,
+        picture_dropout: float = 0.5,
+        text_dropout: float = 0.5,
+        sentences: SentenceEncoder | None = None,
+    ) -> None:
+        super().__init__()
+        self.dimensions = dimensions
+        self.transform = transform
+        # In a tuple, so that its weights are neither trained nor saved with this model's.
+        self._frozen = (sentences or load_sentence_encoder(),)
+        self.text_transform = Standardise(self.sentences.dimensions)
+        self.picture_side = Side(int(getattr(transform, "width", features)), hidden, dimensions, picture_dropout)
+        self.text_side = Side(self.sentences.dimensions, hidden, dimensions, text_dropout)
+
+    @property
+    def sentences(self) -> SentenceEncoder:
+        return self._frozen[0]
+
+    def pictures(self, features: Tensor) -> Tensor:
+        """(B, features) → (B, dimensions)."""
+        embeddings: Tensor = self.picture_side(self.transform(features))
+        return embeddings
+
+    def read(self, tokens: Tensor, lengths: Tensor) -> Tensor:
+        """What is frozen of the text side: (B, T) pieces and (B,) lengths → (B, 2 × the sentence encoder's width)."""
+        sentences = self.sentences.to(self.text_side.straight.weight.device)
+        readings: Tensor = sentences(tokens[:, :MOST_PIECES], lengths.clamp(max=MOST_PIECES))
+        return readings
+
+    def texts_read(self, readings: Tensor) -> Tensor:
+        """The rest of it: what `read` gave → (B, dimensions)."""
+        embeddings: Tensor = self.text_side(self.text_transform(readings) / 2)
+        return embeddings
+
+    def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T) pieces and (B,) lengths → (B, dimensions)."""
+        return self.texts_read(self.read(tokens, lengths))
+
+    def fit_texts(self, readings: Tensor) -> None:
+        """Learn the scale of what is read from the training captions."""
+        self.text_transform = Standardise.fit([readings.numpy()])
