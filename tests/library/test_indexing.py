@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from seetell.library import Library, LibraryError
 from seetell.progress import Event, Progress
@@ -115,6 +117,27 @@ def test_people_s_words_come_back_with_the_picture(library: Library, photos: Pat
     back = library.find(path)
     assert back is not None
     assert (back.caption, back.labels, back.edited) == ("my own words", ("mine",), {"caption", "tags"})
+
+
+def test_people_s_words_stay_when_only_the_file_s_metadata_change(
+    library: Library, photos: Path, paint: Painter
+) -> None:
+    same, other = photos / "red" / "0.png", photos / "red" / "1.png"
+    for path in (same, other):
+        picture = library.find(path)
+        assert picture is not None
+        library.edit(picture.id, caption="my own words")
+    info = PngInfo()
+    info.add_text("Software", "a picture manager")
+    with Image.open(same) as image:
+        image.save(same, pnginfo=info)
+    paint("red/1.png", (40, 200, 40), seed=99)
+    assert library.update().told == 2
+    kept, lost = library.find(same), library.find(other)
+    assert kept is not None
+    assert lost is not None
+    assert (kept.caption, lost.edited) == ("my own words", frozenset())
+    assert library.search("own words", k=1)[0].picture == kept
 
 
 def test_a_folder_that_is_away_is_not_forgotten(library: Library, photos: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from seetell.library.records import LibraryError, Picture
 
 JOURNAL = "edits.jsonl"
 MOST_TAGS, LONGEST_TAG = 200, 100
+SAME_LOOK = 2  # bits of 64 by which a picture's difference hash may change when its file is written again
 
 
 class Keep:
@@ -54,6 +55,21 @@ def describe(database: Database, texts: dict[int, str]) -> None:
             lines.append({"hash": row[0].hex(), "description": text})
         append(database.path.parent, lines)
         store.refresh(connection, list(texts))
+
+
+def follow(connection: sqlite3.Connection, paths: Sequence[str], digest: bytes, look: int) -> None:
+    """A file was written again and looks as before (a program changed its metadata, or turned nothing but a knob): what
+    people said of the old content goes for the new one, too, unless they said something of that already."""
+    for path in paths:
+        row = connection.execute(
+            "SELECT p.hash, p.look FROM files f JOIN pictures p ON p.id = f.picture WHERE f.path = ? AND p.hash != ?",
+            (os.fsencode(path), digest),
+        ).fetchone()
+        if row is not None and ((row[1] ^ look) & 0xFFFF_FFFF_FFFF_FFFF).bit_count() <= SAME_LOOK:
+            for table, columns in (("edits", "caption, tags"), ("descriptions", "text")):
+                connection.execute(
+                    f"INSERT OR IGNORE INTO {table} SELECT ?, {columns} FROM {table} WHERE hash = ?", (digest, row[0])
+                )
 
 
 def append(folder: Path, rows: Iterable[dict[str, object]]) -> None:

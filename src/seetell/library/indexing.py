@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from seetell.library import store
+from seetell.library import edits, store
 from seetell.library.database import Database
 from seetell.library.files import PictureToTell
 from seetell.library.records import Problem, Report
@@ -170,6 +170,7 @@ class _Telling:
                     store.add_file(connection, each.path, each.size, each.mtime, None, reason)
                     self.report.problems.append(Problem(each.path, reason))
             return len(files) - 1
+        edits.follow(connection, [each.path for each in files], file.hash, file.facts.look)
         number = store.add_picture(connection, file.hash, file.facts)
         store.add_told(connection, number, self.bundle, said)
         for each in files:

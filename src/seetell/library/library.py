@@ -336,11 +336,11 @@ class Library:
         if stop.is_set():
             return
         self._spaces.refresh_index(progress, stop)
-        row, space = self._models.row(), self._spaces.current()
-        if row is None or space is None:
+        row = self._models.row()
+        if row is None or row.similarity is None or row.calibration.get("texts", {}).get("how") == "judged":
             return
-        fitted, count = row.calibration.get("count", 0), space.count
-        if row.calibration.get("texts", {}).get("how") != "judged" and abs(count - fitted) > 0.2 * max(count, fitted):
+        count, fitted = self._spaces.count(), row.calibration.get("count", 0)
+        if abs(count - fitted) > 0.2 * max(count, fitted):
             self.calibrate()
 
     def _asked(self, text: str) -> Question:

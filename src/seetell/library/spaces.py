@@ -50,6 +50,12 @@ class Spaces:
                 self._state = state
             return self._space
 
+    def count(self) -> int:
+        """How many embeddings there are; none of them is loaded."""
+        with self._database.read() as connection:
+            bundle = store.get_meta(connection, "bundle", "0")
+            return int(connection.execute(_COUNT, (int(bundle),)).fetchone()[0])
+
     def _made(self, connection: sqlite3.Connection, bundle: store.BundleRow, state: tuple[int, int, int, str]) -> Space:
         assert bundle.similarity is not None
         similarity = by_name(bundle.similarity)

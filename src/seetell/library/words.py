@@ -15,6 +15,7 @@ EMPTY = frozenset(
     this to up was were what where which who with you your""".split()  # noqa: SIM905
 )
 MOST_WORDS = 32
+LONG_LISTS = 100_000  # pictures from which on the lists of common words are too long to be read whole
 _WORD = re.compile(r"\w+", re.UNICODE)
 
 
@@ -46,14 +47,20 @@ def which_have(
     """Of each picture, the question's words that people said of it, and those that anybody did."""
     said: dict[int, set[str]] = {number: set() for number in pictures}
     any_: dict[int, set[str]] = {number: set() for number in pictures}
-    some = json.dumps(list(pictures))
+    (last,) = connection.execute("SELECT max(id) FROM pictures").fetchone()
+    # Looking a word up for one picture after another takes as long as reading its whole list, if that is not long.
+    few = (last or 0) <= LONG_LISTS
+    narrow, values = (
+        ("", ()) if few else ("AND rowid IN (SELECT value FROM json_each(?))", (json.dumps(list(pictures)),))
+    )
     for word in words:
         for question, where in ((quoted(word), any_), (f"said : {quoted(word)}", said)):
-            for (number,) in connection.execute(
-                "SELECT rowid FROM words WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))",
-                (question, some),
-            ):
+            query = f"SELECT rowid FROM words WHERE words MATCH ? {narrow}"
+            found = {row[0] for row in connection.execute(query, (question, *values))}
+            for number in found & where.keys():
                 where[number].add(word)
+            if not found:  # nor do people say it
+                break
     return said, any_
 
 
