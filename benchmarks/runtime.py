@@ -10,6 +10,7 @@ the clock and of the processor's time the medians are reported.
 import argparse
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -79,6 +80,9 @@ def main() -> None:
                 begin, busy = time.perf_counter(), time.process_time()
                 told[name] = way(paths)
                 seconds[name].append((time.perf_counter() - begin, time.process_time() - busy))
+                print(
+                    f"{name}: {seconds[name][-1][0]:.1f} s, {seconds[name][-1][1]:.1f} s of processor", file=sys.stderr
+                )
     rates = {name: len(paths) / statistics.median(clock for clock, _ in times) for name, times in seconds.items()}
     spent = {name: statistics.median(busy for _, busy in times) / len(paths) for name, times in seconds.items()}
     same = {name: sum(a == b for a, b in zip(told["runtime"], other, strict=True)) for name, other in told.items()}
