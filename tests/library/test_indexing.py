@@ -138,6 +138,7 @@ def test_people_s_words_stay_when_only_the_file_s_metadata_change(
     assert lost is not None
     assert (kept.caption, lost.edited) == ("my own words", frozenset())
     assert library.search("own words", k=1)[0].picture == kept
+    assert kept.hash in (library.path / "edits.jsonl").read_text(encoding="utf-8")  # whatever happens to the database
 
 
 def test_a_folder_that_is_away_is_not_forgotten(library: Library, photos: Path, tmp_path: Path) -> None:

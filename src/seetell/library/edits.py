@@ -57,7 +57,7 @@ def describe(database: Database, texts: dict[int, str]) -> None:
         store.refresh(connection, list(texts))
 
 
-def follow(connection: sqlite3.Connection, paths: Sequence[str], digest: bytes, look: int) -> None:
+def follow(folder: Path, connection: sqlite3.Connection, paths: Sequence[str], digest: bytes, look: int) -> None:
     """A file was written again and looks as before (a program changed its metadata, or turned nothing but a knob): what
     people said of the old content goes for the new one, too, unless they said something of that already."""
     for path in paths:
@@ -66,10 +66,15 @@ def follow(connection: sqlite3.Connection, paths: Sequence[str], digest: bytes, 
             (os.fsencode(path), digest),
         ).fetchone()
         if row is not None and ((row[1] ^ look) & 0xFFFF_FFFF_FFFF_FFFF).bit_count() <= SAME_LOOK:
-            for table, columns in (("edits", "caption, tags"), ("descriptions", "text")):
-                connection.execute(
-                    f"INSERT OR IGNORE INTO {table} SELECT ?, {columns} FROM {table} WHERE hash = ?", (digest, row[0])
-                )
+            said = connection.execute("SELECT caption, tags FROM edits WHERE hash = ?", (row[0],)).fetchone()
+            told = connection.execute("SELECT text FROM descriptions WHERE hash = ?", (row[0],)).fetchone()
+            if said and connection.execute("INSERT OR IGNORE INTO edits VALUES (?, ?, ?)", (digest, *said)).rowcount:
+                append(folder, [{"hash": digest.hex(), "caption": said[0], "tags": said[1]}])
+            if (
+                told
+                and connection.execute("INSERT OR IGNORE INTO descriptions VALUES (?, ?)", (digest, *told)).rowcount
+            ):
+                append(folder, [{"hash": digest.hex(), "description": told[0]}])
 
 
 def append(folder: Path, rows: Iterable[dict[str, object]]) -> None:

@@ -170,7 +170,8 @@ class _Telling:
                     store.add_file(connection, each.path, each.size, each.mtime, None, reason)
                     self.report.problems.append(Problem(each.path, reason))
             return len(files) - 1
-        edits.follow(connection, [each.path for each in files], file.hash, file.facts.look)
+        folder = self.database.path.parent
+        edits.follow(folder, connection, [each.path for each in files], file.hash, file.facts.look)
         number = store.add_picture(connection, file.hash, file.facts)
         store.add_told(connection, number, self.bundle, said)
         for each in files:
