@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
-from sklearn.metrics import f1_score
 from torch import Tensor, nn
 
 from seetell.learn.models.classifier import Classifier
 from seetell.learn.models.label_sequence import LabelSequence
-from seetell.learn.training.tagging import Tagged, TaggingSettings, fit_thresholds, tag
+from seetell.learn.training.tagging import Tagged, TaggingSettings, tag
 from seetell.metrics.labels import label_scores
 from seetell.text import LABEL_SPECIALS, Vocabulary
 
@@ -100,30 +98,6 @@ def test_classifiers_choose_the_top_or_what_is_over_its_threshold() -> None:
     assert np.array_equal(over.confidence > 0.5, over.chosen)
     soft = tag(classifier("softmax"), pictures, VOCABULARY, TaggingSettings())
     np.testing.assert_allclose(soft.confidence.sum(1), 1, rtol=1e-6)
-
-
-def noisy(pictures: int = 400) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    random = np.random.default_rng(0)
-    truth = random.random((pictures, 5)) < np.array([0.5, 0.3, 0.2, 0.1, 0.05])
-    return truth, 2.0 * truth + random.standard_normal(truth.shape) + np.array([0, 1, -1, 2, 0.5])
-
-
-def test_thresholds_without_prior_give_each_label_its_best_f1() -> None:
-    truth, logits = noisy()
-    chosen = logits > fit_thresholds(truth, logits, prior=0.0)
-    for label in range(5):
-        cuts = np.quantile(logits[:, label], np.linspace(0, 1, 200))
-        best = max(f1_score(truth[:, label], logits[:, label] > cut, zero_division=0.0) for cut in cuts)
-        assert f1_score(truth[:, label], chosen[:, label]) > best - 0.02
-
-
-def test_thresholds_with_a_strong_prior_are_one_for_all() -> None:
-    truth, logits = noisy()
-    assert np.ptp(fit_thresholds(truth, logits, prior=1e9)) == 0
-    alone, together = fit_thresholds(truth, logits, prior=0.0), fit_thresholds(truth, logits)
-    common = fit_thresholds(truth, logits, prior=1e9)
-    assert (np.abs(together - common) <= np.abs(alone - common) + 1e-9).all()
-    assert np.isfinite(fit_thresholds(np.zeros_like(truth), logits)).all()
 
 
 def test_labels_nobody_could_know_count_against_recall() -> None:

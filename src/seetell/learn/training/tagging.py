@@ -18,7 +18,7 @@ from seetell.learn.training.inputs import PictureInputs
 from seetell.metrics.labels import label_scores, mean_average_precision, top_labels
 from seetell.text import Vocabulary
 
-CHOICES = ("top", "thresholds")
+CHOICES = {"choose": ("top", "thresholds"), "fit": ("label", "picture")}
 BATCH = 128
 
 
@@ -33,6 +33,7 @@ class TaggingSettings:
         maximum: label sequences: the most labels of a picture; 0: any number.
         choose: classifiers: the `top` labels of each picture, or those over `thresholds`, one a label, fitted on the
             validation split.
+        fit: what thresholds are fitted for, each `label` or each `picture`; see `thresholds.py`.
         top: how many, for `choose = "top"`.
         train_pictures: how many training pictures are tagged after each epoch, always the same, to compare with.
     """
@@ -42,6 +43,7 @@ class TaggingSettings:
     alpha: float = 0.0
     maximum: int = 0
     choose: str = "top"
+    fit: str = "label"
     top: int = 3
     train_pictures: int = 1000
 
@@ -52,9 +54,10 @@ class TaggingSettings:
             remedy = f"It knows: {', '.join(known)}"
             raise RecipeError(f"there is no setting {unknown[0]!r}", where="[decoding]", remedy=remedy)
         settings = cls(**table)
-        if settings.choose not in CHOICES:
-            remedy = f"Choose one of: {', '.join(CHOICES)}"
-            raise RecipeError(f"choose is {settings.choose!r}", where="[decoding]", remedy=remedy)
+        for name, choices in CHOICES.items():
+            if (value := getattr(settings, name)) not in choices:
+                remedy = f"Choose one of: {', '.join(choices)}"
+                raise RecipeError(f"{name} is {value!r}", where="[decoding]", remedy=remedy)
         return settings
 
     def protocol(self, tells: bool) -> str:
@@ -62,7 +65,9 @@ class TaggingSettings:
         if tells:
             how = f"beam {self.beam}, length exponent {self.alpha:g}" if self.beam > 1 else "greedy"
             return f"{how}, no label twice"
-        return f"top {self.top}" if self.choose == "top" else "a threshold a label, fitted on the validation split"
+        if self.choose == "top":
+            return f"top {self.top}"
+        return f"a threshold a label, fitted on the validation split for the best F1 by {self.fit}"
 
 
 @dataclass(frozen=True)
@@ -176,31 +181,3 @@ def choose_labels(model: Scorer, logits: NDArray[Any], settings: TaggingSettings
     if settings.choose == "top":
         return Tagged(top_labels(logits, settings.top), confidence)
     return Tagged(logits > model.thresholds.cpu().numpy(), confidence)
-
-
-def fit_thresholds(truth: NDArray[np.bool_], logits: NDArray[Any], prior: float = 20.0) -> NDArray[np.float64]:
-    """A threshold for each label: the one above which its F1 over these pictures is best.
-
-    A label that few pictures have would be fitted to their accidents. So to its own decisions are added those that one
-    threshold for all labels would give, weighted as if they were about `prior` true labels:
-
-        F1_k(t) = 2 (h_k + w h) / (h_k + f_k + n_k + w (h + f + n)),      w = prior / n
-
-    with the hits h, false alarms f and true labels n of label k, and without index of all labels.
-
-    Args:
-        truth: (pictures, labels).
-        logits: likewise.
-        prior: 0 is the best F1 of each label on its own.
-    """
-    shares = np.concatenate(
-        [np.linspace(0, 0.9, 100), np.linspace(0.9, 1, 300)]
-    )  # most labels are true of few pictures
-    candidates = np.quantile(logits, shares)
-    hits, false = (np.stack([((logits > threshold) & of).sum(0) for threshold in candidates]) for of in (truth, ~truth))
-    true = truth.sum(0)
-    weight = prior / max(1, true.sum())
-    hits, false, true = (own + weight * own.sum(-1, keepdims=True) for own in (hits, false, true))
-    f1 = 2 * hits / np.maximum(hits + false + true, 1e-9)
-    thresholds: NDArray[np.float64] = candidates[f1.argmax(0)]
-    return thresholds

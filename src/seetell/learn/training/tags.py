@@ -19,12 +19,13 @@ from seetell.learn.losses.tags import LOSSES, tag_loss
 from seetell.learn.models.captioner import Captioner
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.recipes import Phase, Recipe, RecipeError
+from seetell.learn.training import thresholds
 from seetell.learn.training.label_data import LabelledPictures, Orders, label_vectors, label_vocabulary, sizes
 from seetell.learn.training.materials import Materials, labelled
 from seetell.learn.training.run import Run, Setup, build_model
 from seetell.learn.training.tag_figures import Predictions
 from seetell.learn.training.tag_sheets import write_tag_sheets
-from seetell.learn.training.tagging import TaggingSettings, all_logits, choose_labels, fit_thresholds, tag
+from seetell.learn.training.tagging import TaggingSettings, all_logits, choose_labels, tag
 from seetell.learn.training.task import Task, Validation
 from seetell.text import Vocabulary
 
@@ -88,7 +89,8 @@ class TagTask(Task):
         data, settings = self.validation_data, self.settings
         if isinstance(self.model, Scorer) and settings.choose == "thresholds":
             logits = all_logits(self.model, data.pictures)
-            fitted = fit_thresholds(data.truth[:, : logits.shape[1]], logits)
+            fit = thresholds.by_label if settings.fit == "label" else thresholds.by_picture
+            fitted = fit(data.truth[:, : logits.shape[1]], logits)
             self.model.thresholds.copy_(torch.from_numpy(fitted))
             tagged = choose_labels(self.model, logits, settings)
         else:
