@@ -127,7 +127,7 @@ def test_a_full_disk_keeps_what_is_finished(
     for number in range(200):
         photo = paint(f"{number}.png", seed=number)
     with monkeypatch.context() as patch:
-        limit_pages(patch, 12, tmp_path)
+        limit_pages(patch, 3, tmp_path)
         with Library.open(tmp_path / "library", bundle=bundle) as library:
             with pytest.raises(LibraryError, match=r"disk is full.*Free some space"):
                 library.update([photo.parent])

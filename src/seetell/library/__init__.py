@@ -17,11 +17,11 @@ files are moved. `Picture` is what is known of it, as a frozen dataclass.
 `update`, `reindex` or `rebuild` at a time on the whole machine (a second one gets a `LibraryError`); `edit` may be
 called at any time. Readers see whole batches only, a few seconds after they are done.
 
-    Library.open(path=None, *, bundle=None, create=True, threads=None)     context manager; also .close()
+    Library.open(path=None, *, bundle=None, create=True, mend=False, threads=None)     context manager; also .close()
     library.info()                                     → Info        counts, folders, bundle, size; cheap
     library.update(folders=None, *, progress, stop)    → Report      no folders: all that it has already
     library.reindex(bundle, *, progress, stop)         → Report      to another bundle; the old one serves until the end
-    library.watch(folders, *, alerts, every, stop)     → iterator of Sighting
+    library.watch(folders, *, alerts, every, stop)     → iterator of Sighting and Report
     library.forget(folder)                             → int         pictures forgotten; their files are not touched
 
     library.search(text="", *, like=None, tags=(), not_tags=(), folder=None, since=None, k=10, rank="together")

@@ -3,10 +3,12 @@
 import json
 import os
 import sqlite3
+from pathlib import Path
 
 import numpy as np
 
 from seetell.library import store
+from seetell.library.database import NAME
 
 
 def problems(connection: sqlite3.Connection) -> list[str]:
@@ -44,6 +46,11 @@ _COUNTS = {
     "words belong to no picture": "SELECT count(*) FROM words WHERE rowid NOT IN (SELECT id FROM pictures)",
     "tags belong to no picture": "SELECT count(*) FROM tags WHERE picture NOT IN (SELECT id FROM pictures)",
 }
+
+
+def is_quick(folder: Path) -> bool:
+    """Whether a database can be read through in a second or two."""
+    return (folder / NAME).stat().st_size <= 256_000_000
 
 
 def size_on_disk(folder: str | os.PathLike[str]) -> int:

@@ -152,6 +152,7 @@ class Database:
 def connect(path: Path) -> _Connection:
     connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False, factory=_Connection)
     try:
+        connection.execute("PRAGMA page_size = 16384")  # of a new one: several embeddings fit into a page
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # what was reported as done survives a power cut, too
         connection.execute("PRAGMA foreign_keys = ON")

@@ -14,8 +14,8 @@ from seetell.library import calibrating, checking, duplicates, edits, exporting,
 from seetell.library.bundles import Models
 from seetell.library.database import Database
 from seetell.library.edits import KEEP, Keep
+from seetell.library.places import HOLDER, library_folder
 from seetell.library.places import indexing as only_indexer
-from seetell.library.places import library_folder
 from seetell.library.records import (
     DamagedError,
     Imported,
@@ -64,6 +64,7 @@ class Library:
             bundle: a bundle's name or folder; that of a library is settled with its first pictures.
             create: make the library if there is none.
             mend: look whether the database is whole, and rebuild it if it is not; `rebuilt` then says what was saved.
+                One that is large is looked at only if the last indexer was killed.
             threads: how many batches of pictures are told at once.
             few: how many numbers all embeddings may have together while every one is compared.
         """
@@ -71,7 +72,7 @@ class Library:
         rebuilt = ""
         try:
             database = Database(folder, create=create)
-            if mend:
+            if mend and (checking.is_quick(folder) or (folder / HOLDER).exists()):
                 database.check()
         except DamagedError:
             if not mend:

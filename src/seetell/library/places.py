@@ -2,15 +2,22 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from seetell.library.records import LibraryError
 
+HOLDER = "lock.holder"  # who indexes; left behind by a kill
+
 
 def library_folder(path: str | os.PathLike[str] | None = None) -> Path:
     """The folder of a library: as told, or $SEETELL_LIBRARY, or `library` in the user's data folder."""
     told = os.fspath(path) if path is not None else os.environ.get("SEETELL_LIBRARY", "")
+    if re.match(r"[a-z]{2,}:/", told):
+        raise LibraryError(
+            "a library is a folder; one on a server cannot be used", where=told, remedy="Name a folder on this computer"
+        )
     if told:
         return Path(os.path.abspath(os.path.expanduser(told)))
     from platformdirs import user_data_path
@@ -23,7 +30,7 @@ def indexing(folder: Path) -> Iterator[None]:
     """Be the only one that indexes; the lock of a process that died is free."""
     from filelock import FileLock, Timeout
 
-    holder = folder / "lock.holder"
+    holder = folder / HOLDER
     lock = FileLock(folder / "lock")
     try:
         lock.acquire(timeout=0)

@@ -194,7 +194,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A new picture, and the alert that it matches ("" when there is none)."""
+    """A new picture, and the alert that it matches."""
 
     picture: Picture
     alert: str
