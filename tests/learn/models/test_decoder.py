@@ -39,10 +39,10 @@ def test_what_a_picture_holds_is_kept_once_and_not_copied_while_its_beams_change
     decoder = TorchDecoder(make("attend-soft"))
     first = decoder.start(pictures("attend-soft", 2).numpy())
     held = decoder.select(first, np.array([0, 0, 1, 1]))
+    _, held, _ = decoder.step(np.full(4, START), held)
     swapped = decoder.select(held, np.array([1, 0, 3, 3]))
     assert swapped.state["annotations"] is held.state["annotations"] is first.state["annotations"]
-    assert len(swapped.state["h"]) == 4
-    crossed = decoder.select(held, np.array([0, 2, 1, 3]))
-    assert torch.equal(crossed.state["annotations"], first.state["annotations"][[0, 1, 0, 1]])
-    back = decoder.select(crossed, np.array([1, 3, 3]))
-    assert torch.equal(back.state["annotations"], first.state["annotations"][[1]])
+    assert len(swapped.state["h"]) == 3  # two hypotheses go on from one
+    assert swapped.fan.tolist() == [1, 0, 2, 2]
+    left = decoder.select(swapped, np.array([3, 2]))
+    assert torch.equal(left.state["annotations"], first.state["annotations"][[1]])

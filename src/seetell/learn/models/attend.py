@@ -19,6 +19,7 @@ Departures: f_init,c and f_init,h are given one hidden layer, their number not b
 vectors mapped once to fewer dimensions, which makes every step cheaper; E and L_o sharing their weights.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -141,29 +142,44 @@ class Attend(Captioner):
             hs.append(h)
         attention = packing.unpack(torch.cat(attentions))
         return Teacher(
-            packing.unpack(self._output(read, torch.cat(hs), torch.cat(contexts))),
+            packing.unpack(self._output(read, torch.cat(hs), self.output_context(torch.cat(contexts)))),
             attention,
             None if self.gate is None else packing.unpack(torch.cat(gates)).squeeze(2),
             **(self._chances(attention, packing.unpack(torch.cat(looks)), expected) if self.hard else {}),
         )
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
-        h, read = state["h"], self.word_dropout(self.words(tokens))
-        look = self._look(self._attention(state["keys"], h), self._use_expectation(h))
-        beta = self._gate(h)
-        context = self._context(look, state["annotations"], beta)
-        h, c = self.recurrent.step(self.recurrent.input(read) + self.context(context), h, state["c"])
-        state = {**state, "h": h, "c": c} if self.gate is None else {**state, "h": h, "c": c, "gate": beta}
-        return log_softmax(self._output(read, h, context), dim=1), state, look
+        return self.follow(tokens, self.look(state))
 
-    def _attention(self, keys: Tensor, h: Tensor) -> Tensor:
-        """α_t (B, L) from h_{t−1} and the P a_i (B, L, A) of each row, or (P, L, A) of each picture."""
+    def look(self, state: State, rows: Sequence[int] | None = None) -> State:
+        h = state["h"]
+        look = self._look(self._attention(state["keys"], h, rows), self._use_expectation(h))
+        beta = self._gate(h)
+        context = self._context(look, state["annotations"], beta, rows)
+        return {
+            **state,
+            "gate": beta,
+            "look": look,
+            "gates": self.recurrent.recurrent(h) + self.context(context),
+            "deep": self.output_context(context),
+        }
+
+    def follow(self, tokens: Tensor, looked: State) -> tuple[Tensor, State, Tensor | None]:
+        read = self.word_dropout(self.words(tokens))
+        h, c = self.recurrent.cell(self.recurrent.input(read) + looked["gates"], looked["c"])
+        after = {"annotations": looked["annotations"], "keys": looked["keys"], "h": h, "c": c}
+        if self.gate is not None:
+            after["gate"] = looked["gate"]
+        return log_softmax(self._output(read, h, looked["deep"]), dim=1), after, looked["look"]
+
+    def _attention(self, keys: Tensor, h: Tensor, rows: Sequence[int] | None = None) -> Tensor:
+        """α_t (B, L) from h_{t−1} and the P a_i (B, L, A) of each row, or (P, L, A) of each picture with its rows."""
         queries = self.query(h)[:, None]
-        if keys.shape[0] == h.shape[0]:
+        if rows is None:
             energies: Tensor = self.energy((keys + queries).tanh_())  # in place: it is large
         else:  # a picture at a time: so little stays in the processor's cache
-            rows = queries.split(h.shape[0] // keys.shape[0])
-            energies = torch.cat([self.energy((k + q).tanh_()) for k, q in zip(keys, rows, strict=True)])
+            by_picture = zip(keys, queries.split_with_sizes(rows), strict=True)
+            energies = torch.cat([self.energy((key + query).tanh_()) for key, query in by_picture])
         return energies.squeeze(2).softmax(1)
 
     def _use_expectation(self, like: Tensor) -> Tensor | None:
@@ -185,15 +201,16 @@ class Attend(Captioner):
         """β_t (B, 1), 1 where there is no gate."""
         return h.new_ones(h.shape[0], 1) if self.gate is None else self.gate(h).sigmoid()
 
-    def _context(self, look: Tensor, annotations: Tensor, beta: Tensor) -> Tensor:
+    def _context(self, look: Tensor, annotations: Tensor, beta: Tensor, rows: Sequence[int] | None = None) -> Tensor:
         """ẑ_t (B, D) from the a_i of each row, or of each picture."""
-        if annotations.shape[0] == look.shape[0]:
+        if rows is None:
             return beta * (look[:, None] @ annotations).squeeze(1)
-        return beta * (look.view(annotations.shape[0], -1, look.shape[1]) @ annotations).flatten(0, 1)
+        by_picture = zip(look.split_with_sizes(rows), annotations, strict=True)
+        return beta * torch.cat([weights @ places for weights, places in by_picture])
 
-    def _output(self, read: Tensor, h: Tensor, context: Tensor) -> Tensor:
-        """The deep output layer (2), for one step or for all."""
-        deep = read + self.output_state(self.dropout(h)) + self.output_context(context)
+    def _output(self, read: Tensor, h: Tensor, seen: Tensor) -> Tensor:
+        """The deep output layer (2), for one step or for all, given L_z ẑ."""
+        deep = read + self.output_state(self.dropout(h)) + seen
         logits: Tensor = self.output(self.dropout(deep))
         return logits
 

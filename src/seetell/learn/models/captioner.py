@@ -7,6 +7,7 @@ be chosen without knowing what is in it, and `start` and `step` can be exported 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,9 +35,12 @@ class Captioner(nn.Module, ABC):
     """A model that tells a picture in words.
 
     `constant` names what is in the state but never changes from step to step: a picture's own values, which a decoder
-    need not move when it reorders the beams of one picture. Of these, `shared` names what `step` also takes once a
-    picture, and not once a row, when every picture has as many rows, side by side. A state's `gate` (B, 1), where it
-    has one, is how much of the context the last step let in.
+    need not move when it reorders the beams of one picture. A state's `gate` (B, 1), where it has one, is how much of
+    the context the last step let in.
+
+    A step may be split in two: `look`, all that does not depend on the word to be read, and `follow`, the rest. Beams
+    that go on from one beam then look together. Models that do so name in `shared` what is constant: `look` takes that
+    once a picture, and `follow` does not read it.
     """
 
     constant: ClassVar[frozenset[str]] = frozenset()
@@ -63,6 +67,18 @@ class Captioner(nn.Module, ABC):
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         """Read one more word (B,): log-probabilities of the next (B, V), the new state, the attention paid (B, L)."""
+
+    def look(self, state: State, rows: Sequence[int] | None = None) -> State:
+        """What the next step needs of a state.
+
+        Args:
+            rows: how many rows, side by side, each picture has, if what is shared is given once a picture.
+        """
+        return state
+
+    def follow(self, tokens: Tensor, looked: State) -> tuple[Tensor, State, Tensor | None]:
+        """`step`, from what `look` made of the state."""
+        return self.step(tokens, looked)
 
 
 def select(state: State, rows: Tensor) -> State:

@@ -34,17 +34,11 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, windows: Tensor, first: Tensor, grid: Tensor) -> tuple[Tensor, Tensor]:
-        """Windows (B, T, kernel, H) whose last is the place itself, x⁰ (B, T, H), K a (B, L, H) → (B, T, H), α.
-
-        With K a once a picture (P, L, H), the rows of a picture stand side by side.
-        """
+        """Windows (B, T, kernel, H) whose last is the place itself, x⁰ (B, T, H), K a (B, L, H) → (B, T, H), α."""
         gated = glu(self.convolution(self.dropout(windows).flatten(2)), dim=2)  # (B, T, H)
         query = self.query(gated) + first
-        if grid.shape[0] != query.shape[0]:
-            query = query.view(grid.shape[0], -1, query.shape[2])
         attention = (query @ grid.transpose(1, 2) / sqrt(grid.shape[2])).softmax(2)  # (B, T, L)
-        context = self.context(attention @ grid).view_as(gated)
-        return (windows[:, :, -1] + gated + context) / sqrt(2), attention.view(*gated.shape[:2], -1)
+        return (windows[:, :, -1] + gated + self.context(attention @ grid)) / sqrt(2), attention
 
 
 class Convolutional(Captioner):
@@ -60,7 +54,6 @@ class Convolutional(Captioner):
     """
 
     constant = frozenset({"grid", "picture"})
-    shared = frozenset({"grid"})
 
     def __init__(
         self,

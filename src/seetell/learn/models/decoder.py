@@ -13,14 +13,14 @@ from seetell.learn.models.captioner import Captioner, State
 
 @dataclass(frozen=True)
 class Rows:
-    """A captioner's state, and the picture that each row of it tells.
+    """A captioner's state, the picture that each row of it tells, and the row that each hypothesis goes on from.
 
-    What the model shares between the rows of a picture is in the state once for each of `held`, the pictures told.
+    What the model shares between the rows of a picture is in the state once a picture, in ascending order.
     """
 
     state: State
-    pictures: NDArray[np.int64]
-    held: NDArray[np.int64]
+    pictures: NDArray[np.int64]  # (S,)
+    fan: NDArray[np.int64]  # (R,): several hypotheses may go on from one row
 
 
 class TorchDecoder:
@@ -38,38 +38,53 @@ class TorchDecoder:
     @torch.inference_mode()
     def step(self, tokens: NDArray[Any], state: Rows) -> tuple[NDArray[Any], Rows, NDArray[Any] | Attended | None]:
         """Read one more word of every row (B,)."""
-        log_probs, after, attention = self.model.step(self._tensor(tokens).long(), state.state)
+        log_probs, after, attention = self.model.follow(self._tensor(tokens).long(), self._looked(state))
         looked: NDArray[Any] | Attended | None = None
         if attention is not None:
             gate = after.get("gate")
             looked = (
                 attention.cpu().numpy() if gate is None else Attended(attention.cpu().numpy(), gate[:, 0].cpu().numpy())
             )
-        return log_probs.cpu().numpy(), Rows(after, state.pictures, state.held), looked
+        return log_probs.cpu().numpy(), Rows(after, state.pictures[state.fan], np.arange(len(tokens))), looked
+
+    def _looked(self, state: Rows) -> State:
+        """What the model makes of each row of the state, for each hypothesis that goes on from it."""
+        shared = {name: state.state[name] for name in self.model.shared}
+        held, of, counts = np.unique(state.pictures, return_inverse=True, return_counts=True)
+        if len(held) == len(state.pictures) and _ascending(state.pictures):
+            looked = self.model.look(state.state)
+        elif _ascending(state.pictures):
+            looked = self.model.look(state.state, counts.tolist())
+        else:
+            places = self._tensor(of).long()
+            mine = {name: value.index_select(0, places) for name, value in shared.items()}
+            looked = self.model.look({**state.state, **mine})
+        if np.array_equal(state.fan, np.arange(len(state.pictures))):
+            return {**looked, **shared}
+        fan = self._tensor(state.fan).long()
+        return {name: shared[name] if name in shared else value.index_select(0, fan) for name, value in looked.items()}
 
     @torch.inference_mode()
     def select(self, state: Rows, rows: NDArray[Any]) -> Rows:
         """The given rows. A picture's own values, by far the largest part, stay where they are while the rows still
         tell the same pictures in the same order, as they do when beams of a picture change places."""
-        pictures = state.pictures[rows]
-        held = _side_by_side(pictures)
-        order = np.argsort(state.held, kind="stable")
-        moved = self._tensor(rows).long()
-        found = self._tensor(order[np.searchsorted(state.held, held, sorter=order)]).long()
-        stays, kept = np.array_equal(pictures, state.pictures), np.array_equal(held, state.held)
+        rows = state.fan[rows]
+        own, fan = np.unique(rows, return_inverse=True) if self.model.shared else (rows, np.arange(len(rows)))
+        pictures = state.pictures[own]
+        before, held = np.unique(state.pictures), np.unique(pictures)
+        moved, found = self._tensor(own).long(), self._tensor(np.searchsorted(before, held)).long()
+        stays, kept = np.array_equal(pictures, state.pictures), np.array_equal(held, before)
         chosen = {}
         for name, value in state.state.items():
             if name in self.model.shared:
                 chosen[name] = value if kept else value.index_select(0, found)
             else:
                 chosen[name] = value if stays and name in self.model.constant else value.index_select(0, moved)
-        return Rows(chosen, pictures, held)
+        return Rows(chosen, pictures, fan)
 
     def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(next(self.model.parameters()).device)
 
 
-def _side_by_side(pictures: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each picture once, if all have as many rows, in ascending order; else the picture of each row."""
-    once, counts = np.unique(pictures, return_counts=True)
-    return once if np.array_equal(pictures, np.repeat(once, counts[:1])) else pictures
+def _ascending(pictures: NDArray[np.int64]) -> bool:
+    return bool((np.diff(pictures) >= 0).all())
