@@ -155,6 +155,7 @@ def connect(path: Path) -> _Connection:
         connection.execute("PRAGMA page_size = 16384")  # of a new one: several embeddings fit into a page
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # what was reported as done survives a power cut, too
+        connection.execute("PRAGMA wal_autocheckpoint = 250")  # pages: 4 MB of log
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA temp_store = MEMORY")
     except BaseException:
