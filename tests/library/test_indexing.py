@@ -218,9 +218,9 @@ def test_thousands_of_known_files_take_no_time(tmp_path: Path, bundle: Path, pai
         os.link(source, source.with_name(f"{number}.png"))
     with Library.open(tmp_path / "library", bundle=bundle) as library:
         library.update([source.parent])
-        begin = time.perf_counter()
+        begin = time.process_time()  # whatever else the machine does
         assert library.update().unchanged == 4000
-        assert time.perf_counter() - begin < 3
+        assert time.process_time() - begin < 1.5
 
 
 def test_another_bundle_is_refused(library: Library, bundle: Path, photos: Path) -> None:

@@ -108,11 +108,13 @@ def test_watching_tells_of_new_pictures_that_match(library: Library, paint: Pain
         paint("later/blue.png", (20, 20, 240), seed=501)
 
     threading.Timer(0.3, drop).start()
-    threading.Timer(20, stop.set).start()
+    late = threading.Timer(300, stop.set)  # so that a failure does not last for ever
+    late.start()
     for each in library.watch([photos], alerts=["a red thing"], every=0.1, stop=stop):
         seen.append(each)
         if sum(each.told for each in seen if isinstance(each, Report)) == 2:
             stop.set()
+    late.cancel()
     sightings = [each for each in seen if isinstance(each, Sighting)]
     assert [(Path(each.picture.path).name, each.alert) for each in sightings] == [("red.png", "a red thing")]
     assert 0.5 <= sightings[0].relevance <= 1
