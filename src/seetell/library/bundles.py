@@ -3,6 +3,7 @@
 import contextlib
 import os
 import threading
+from functools import cached_property
 from pathlib import Path
 
 from seetell.bundle import Bundle, find, installed, read_manifest
@@ -48,13 +49,18 @@ class Models:
 
     def check(self, row: BundleRow) -> None:
         """Refuse a bundle that was named and is not the library's."""
-        if self.named is not None and read_manifest(self.named).fingerprint != row.fingerprint:
+        if self.named is not None and self._named_fingerprint != row.fingerprint:
             raise LibraryError(
                 f"this library was made with the bundle {row.name} ({row.fingerprint[:12]}), not with the one named; "
                 "embeddings of two bundles cannot be compared",
                 where=str(self._database.path.parent),
                 remedy=f"Leave --bundle out, or move the library over: seetell reindex --bundle {self.named}",
             )
+
+    @cached_property
+    def _named_fingerprint(self) -> str:
+        assert self.named is not None
+        return read_manifest(self.named).fingerprint
 
     @property
     def suite(self) -> Suite:
