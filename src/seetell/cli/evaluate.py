@@ -32,6 +32,10 @@ def evaluate(
         typer.echo(f"{model} ({name}) on {', '.join(data)}, split {split}: {report['protocol']}")
         for line in lines(report["metrics"]):
             typer.echo(line)
+        if unseen := report.get("unseen_words"):
+            typer.echo(f"  {unseen.pop('captions'):,} captions with a word that no training caption has; the others:")
+            for line in lines(unseen, "    "):
+                typer.echo(line)
     if sheet and not as_json:
         typer.echo(f"What some queries find: {sheet / 'retrieval.html'}")
 

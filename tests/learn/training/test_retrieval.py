@@ -74,6 +74,24 @@ def test_the_best_model_scores_what_was_recorded(whole: Run) -> None:
     assert result["pictures"] == 6
 
 
+def test_captions_with_words_that_training_had_not_are_counted_apart(
+    whole: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    materials = whole.materials(DATA, "val", root=None, progress=SILENT)
+    fresh = [
+        replace(record, captions=("a zeppelin", *record.captions[1:])) for record in materials.dataset.split("val")
+    ]
+    dataset = replace(materials.dataset, records=(*materials.dataset.split("train"), *fresh))
+    result = family("retrieval").evaluate(whole, replace(materials, dataset=dataset), "val", {})
+    unseen, captions = result["unseen_words"], sum(len(record.captions) for record in fresh)
+    assert len(fresh) <= unseen["captions"] < captions
+    share = unseen["captions"] / captions  # the two parts make up the whole
+    parts = share * unseen["text_to_image"]["r1"] + (1 - share) * unseen["the_others"]["r1"]
+    assert parts == pytest.approx(result["metrics"]["text_to_image"]["r1"])
+
+
 @pytest.mark.parametrize("step", [2, 8])
 def test_stopped_anywhere_and_resumed_it_is_bit_equal(whole: Run, tmp_path: Path, step: int) -> None:
     taken = iter(range(1000))

@@ -91,11 +91,11 @@ class FullNetworkTransform(Standardise):
 
 
 class Principal(Standardise):
-    """The directions in which features vary most: standardised, held to ±5, mapped to whitened principal components.
+    """The directions in which features vary most: standardised, held to ±5, mapped to principal components.
 
     Beside them the last features of the row are kept as they are (of `full_network` the last layer's), and both parts
-    are brought to the length √(their number). Tens of thousands of features of all layers become some hundreds that a
-    small dataset does not learn by heart.
+    are brought to the same length. Tens of thousands of features of all layers become some hundreds that a small
+    dataset does not learn by heart; whitened, those that hardly vary would count as much as the others, and it would.
 
     Args:
         width: how many features a row has.
@@ -103,7 +103,7 @@ class Principal(Standardise):
         keep: how many of the last features.
     """
 
-    components: Tensor  # (width, components), each column divided by its deviation
+    components: Tensor  # (width, components), each column of length one
 
     def __init__(self, width: int, components: int = 512, keep: int = 0) -> None:
         super().__init__(width)
@@ -127,9 +127,8 @@ class Principal(Standardise):
         # The rows are fewer than the features, so that it is their products that are decomposed.
         values, vectors = torch.linalg.eigh(z @ z.T)
         values, vectors = values.flip(0)[:wanted], vectors.flip(1)[:, :wanted]
-        deviations = (values.clamp(min=1e-6 * float(values[0])) / len(z)).sqrt()
-        # zᵀu/√λ is a direction of length one; along it the rows have the deviation √(λ/n).
-        transform.components.copy_(z.T @ (vectors / (deviations * len(z) ** 0.5)) / deviations)
+        lengths = values.clamp(min=1e-6 * float(values[0])).sqrt()
+        transform.components.copy_(z.T @ (vectors / lengths))  # zᵀu/√λ has the length one
         return transform
 
     @property
@@ -141,7 +140,8 @@ class Principal(Standardise):
         parts = [self._held(rows) @ self.components]
         if self.keep:
             parts.append(rows[..., -self.keep :])
-        return torch.cat([nn.functional.normalize(part, dim=-1) * part.shape[-1] ** 0.5 for part in parts], -1)
+        length = (self.width / len(parts)) ** 0.5  # the same for both, and values of about one
+        return torch.cat([nn.functional.normalize(part, dim=-1) * length for part in parts], -1)
 
     def apply_to(self, rows: NDArray[Any]) -> NDArray[np.float32]:
         values: NDArray[np.float32] = self(torch.from_numpy(rows.astype(np.float32))).numpy()

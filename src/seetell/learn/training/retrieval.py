@@ -24,8 +24,9 @@ from seetell.learn.training.run import Run, Setup, build_model
 from seetell.learn.training.task import Task, Validation
 from seetell.learn.training.words import training_vocabulary, with_vectors
 from seetell.metrics import RetrievalScores, retrieval_scores
+from seetell.metrics.retrieval import DirectionScores, retrieval_ranks
 from seetell.similarity import by_name
-from seetell.text import PIECES, Tokenizer, Vocabulary
+from seetell.text import PIECES, Tokenizer, Vocabulary, words
 from seetell.text.tokenizers import by_name as tokenizer_by_name
 
 NOTHING = ""  # stands for an empty caption: no vocabulary has it, so it is read as an unknown word
@@ -59,8 +60,8 @@ class CaptionedPictures:
         vocabulary: Vocabulary,
         cut: int = 0,
     ) -> "CaptionedPictures":
-        words = [tokenizer(caption) for record in records for caption in record.captions]
-        captions = Sequences(vocabulary.encode((w[:cut] if cut else w) or [NOTHING]) for w in words)
+        tokens = [tokenizer(caption) for record in records for caption in record.captions]
+        captions = Sequences(vocabulary.encode((each[:cut] if cut else each) or [NOTHING]) for each in tokens)
         owners = np.repeat(np.arange(len(records)), [len(record.captions) for record in records])
         return cls(pictures, captions, owners)
 
@@ -115,7 +116,14 @@ class RetrievalTask(Task):
     def forward(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
         *captions, features, positives = batch
         texts = self.retriever.texts(*captions) if len(captions) == 2 else self.reader.texts_read(*captions)
-        return self.loss(self.similarity(self.retriever.pictures(features), texts), positives), {}
+        pictures = self.retriever.pictures(features)
+        # Pairs that were trained as one would rely on each other; apart, their mistakes differ and average out.
+        pairs = int(getattr(self.model, "pairs", 1))
+        losses = [
+            self.loss(pairs * self.similarity(*both), positives)
+            for both in zip(pictures.chunk(pairs, 1), texts.chunk(pairs, 1), strict=True)
+        ]
+        return torch.stack(losses).mean(), {}
 
     def validate(self) -> Validation:
         scores = score(self.retriever, self.validation_data)
@@ -207,4 +215,20 @@ def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, A
         )
         embedded = Embedded(records, captions, seen, read, data.owners, similarity)
         write_retrieval_sheets(embedded, Path(folder), title=f"What {run.recipe.name} finds", about=about)
-    return {"metrics": scores.as_dict(), "protocol": scores.protocol, "pictures": len(records)}
+    report: dict[str, Any] = {"metrics": scores.as_dict(), "protocol": scores.protocol, "pictures": len(records)}
+    if fresh := _with_unseen_words(records, materials.dataset.split("train") if split != "train" else ()):
+        _, ranks = retrieval_ranks(seen, read, data.owners, similarity=similarity)
+        report["unseen_words"] = {
+            "captions": len(fresh),
+            "text_to_image": DirectionScores.of(ranks[fresh]).as_dict(),
+            "the_others": DirectionScores.of(np.delete(ranks, fresh)).as_dict(),
+        }
+    return report
+
+
+def _with_unseen_words(records: Sequence[Record], training: Sequence[Record]) -> list[int]:
+    """Which captions have a word that no training caption has: how well does a model read what it was not taught?"""
+    known = {word for record in training for caption in record.captions for word in words(caption)}
+    captions = [caption for record in records for caption in record.captions]
+    fresh = [place for place, caption in enumerate(captions) if not known.issuperset(words(caption))]
+    return fresh if known and len(fresh) < len(captions) else []
