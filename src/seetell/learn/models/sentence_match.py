@@ -6,6 +6,7 @@ trained side by side, each by a loss of its own; their embeddings are put end to
 of theirs.
 """
 
+import math
 from typing import Literal
 
 import torch
@@ -100,4 +101,5 @@ class SentenceMatch(nn.Module):
 
     def _end_to_end(self, sides: nn.ModuleList, features: Tensor) -> Tensor:
         """All pairs' embeddings, as one vector of unit length."""
-        return torch.cat([side(features) for side in sides], -1) / self.pairs**0.5
+        joined = torch.cat([side(features) for side in sides], -1)
+        return joined / math.sqrt(self.pairs)
