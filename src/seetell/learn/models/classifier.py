@@ -137,7 +137,7 @@ class GridClassifier(Scorer):
         if self.window > 1:
             side = math.isqrt(places.shape[1])
             grid = places.transpose(1, 2).unflatten(2, (side, side))
-            places = avg_pool2d(grid, self.window, stride=2).flatten(2).transpose(1, 2)
+            places = avg_pool2d(grid, min(self.window, side), stride=2).flatten(2).transpose(1, 2)
         hidden: Tensor = self.hidden(self._drop(places, self.picture_dropout))
         return hidden
 
