@@ -28,7 +28,7 @@ SUITES = [
     ("attend-soft", "joint", "visual-semantic"),
     ("attend-hard", "grid-classifier", "attentive-match"),
     ("merge", "classifier", "two-branch"),
-    ("convolutional", "seq2seq-attn"),
+    ("convolutional", "seq2seq-attn", "sentence-match"),
     ("initial",),
 ]
 
