@@ -147,7 +147,7 @@ def new_index(similarity: str, dimensions: int) -> Any:
     cosine = similarity == "cosine"
     return Index(
         ndim=dimensions,
-        # A byte a number is enough for proposals, and three times as fast to build with; distances have no such bound.
+        # A byte a number is enough for proposals, and twice as fast to build with; distances have no such bound.
         metric="cos" if cosine else "l2sq",
         dtype="i8" if cosine else "f16",
         connectivity=CONNECTIVITY,
