@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,8 +26,7 @@ def rebuild(folder: Path) -> str:
     The damaged file is kept beside it, in `damaged-…`. Pictures that are lost are told again by the next update.
     """
     with indexing(folder):
-        aside = folder / f"damaged-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-        aside.mkdir()
+        aside = Path(tempfile.mkdtemp(prefix=f"damaged-{time.strftime('%Y%m%d-%H%M%S')}-", dir=folder))
         # Made in a folder of its own, and moved when it is whole: a kill leaves the damaged one to be rebuilt again.
         made = aside / "new"
         for name in (NAME, f"{NAME}-wal", f"{NAME}-shm"):
