@@ -1,25 +1,20 @@
 """Our own retriever: features of all layers on one side, a sentence encoder on the other, two small networks between.
 
 Both sides are x → normalise(W₂ gelu(W₁ x) + W₃ x), with dropout before W₁ and W₂. Neither the picture's network nor the
-sentence encoder is trained: with some thousand pictures there is more to lose than to gain. Several such pairs may be
-trained side by side, each by a loss of its own; their embeddings are put end to end, so that the similarity is the mean
-of theirs.
+sentence encoder is trained: with some thousand pictures there is more to lose than to gain.
 """
 
-import math
 from typing import Literal
 
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from seetell.learn.encoders import Standardise
 from seetell.learn.models.sentences import MOST_PIECES, SentenceEncoder, load_sentence_encoder
-from seetell.learn.recipes import RecipeError
 
 
 class Side(nn.Module):
-    """One side of a pair."""
+    """One of the two networks."""
 
     def __init__(self, features: int, hidden: int, dimensions: int, dropout: float) -> None:
         super().__init__()
@@ -41,9 +36,8 @@ class SentenceMatch(nn.Module):
     """Args:
     features: width of the picture's features.
     transform: of them; one that changes their number says so by its `width`.
-    dimensions: of the embeddings, all pairs together.
-    hidden: width of each pair's W₁.
-    pairs: how many.
+    dimensions: of the embeddings.
+    hidden: width of W₁'s output.
     sentences: the sentence encoder, frozen; the installed one unless told. It is no part of a checkpoint.
     """
 
@@ -55,23 +49,18 @@ class SentenceMatch(nn.Module):
         transform: nn.Module,
         dimensions: int = 768,
         hidden: int = 1024,
-        pairs: int = 1,
         picture_dropout: float = 0.5,
         text_dropout: float = 0.5,
         sentences: SentenceEncoder | None = None,
     ) -> None:
         super().__init__()
-        if pairs < 1 or dimensions % pairs:
-            raise RecipeError(f"{dimensions} dimensions cannot be shared by {pairs} pairs", where="[model]")
-        self.dimensions, self.pairs = dimensions, pairs
+        self.dimensions = dimensions
         self.transform = transform
         # In a tuple, so that its weights are neither trained nor saved with this model's.
         self._frozen = (sentences or load_sentence_encoder(),)
         self.text_transform = Standardise(self.sentences.dimensions)
-        width, each = int(getattr(transform, "width", features)), dimensions // pairs
-        self.picture_sides = nn.ModuleList(Side(width, hidden, each, picture_dropout) for _ in range(pairs))
-        width = self.sentences.dimensions
-        self.text_sides = nn.ModuleList(Side(width, hidden, each, text_dropout) for _ in range(pairs))
+        self.picture_side = Side(int(getattr(transform, "width", features)), hidden, dimensions, picture_dropout)
+        self.text_side = Side(self.sentences.dimensions, hidden, dimensions, text_dropout)
 
     @property
     def sentences(self) -> SentenceEncoder:
@@ -79,7 +68,8 @@ class SentenceMatch(nn.Module):
 
     def pictures(self, features: Tensor) -> Tensor:
         """(B, features) → (B, dimensions)."""
-        return self._end_to_end(self.picture_sides, self.transform(features))
+        embeddings: Tensor = self.picture_side(self.transform(features))
+        return embeddings
 
     def read(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """What is frozen of the text side: (B, T) pieces and (B,) lengths → (B, 2 × the sentence encoder's width)."""
@@ -89,7 +79,8 @@ class SentenceMatch(nn.Module):
 
     def texts_read(self, readings: Tensor) -> Tensor:
         """The rest of it: what `read` gave → (B, dimensions)."""
-        return self._end_to_end(self.text_sides, self.text_transform(readings) / 2)
+        embeddings: Tensor = self.text_side(self.text_transform(readings) / 2)
+        return embeddings
 
     def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) pieces and (B,) lengths → (B, dimensions)."""
@@ -98,8 +89,3 @@ class SentenceMatch(nn.Module):
     def fit_texts(self, readings: Tensor) -> None:
         """Learn the scale of what is read from the training captions."""
         self.text_transform = Standardise.fit([readings.numpy()])
-
-    def _end_to_end(self, sides: nn.ModuleList, features: Tensor) -> Tensor:
-        """All pairs' embeddings, as one vector of unit length."""
-        joined = torch.cat([side(features) for side in sides], -1)
-        return joined / math.sqrt(self.pairs)
