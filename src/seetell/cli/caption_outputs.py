@@ -6,28 +6,10 @@ import io
 import json
 import os
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from seetell.errors import SeetellError
+from seetell.images.xmp import as_xmp
 from seetell.runtime import Captioned
-
-_XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
-<x:xmpmeta xmlns:x="adobe:ns:meta/">
- <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
-  <rdf:Description rdf:about=""
-    xmlns:dc="http://purl.org/dc/elements/1.1/"
-    xmlns:Iptc4xmpCore="http://iptc.org/std/Iptc4xmpCore/1.0/xmlns/">
-   <dc:description>
-    <rdf:Alt><rdf:li xml:lang="x-default">{text}</rdf:li></rdf:Alt>
-   </dc:description>
-   <Iptc4xmpCore:AltTextAccessibility>
-    <rdf:Alt><rdf:li xml:lang="x-default">{text}</rdf:li></rdf:Alt>
-   </Iptc4xmpCore:AltTextAccessibility>
-  </rdf:Description>
- </rdf:RDF>
-</x:xmpmeta>
-<?xpacket end="w"?>
-"""
 
 
 def as_text(result: Captioned) -> str:
@@ -78,7 +60,7 @@ def write_sidecar(result: Captioned, kind: str) -> Path | None:
     path = Path(result.picture).with_suffix(f".{kind}")
     if path.exists():
         return None
-    text = f"{result.text}\n" if kind == "txt" else _XMP.format(text=escape(result.text))
+    text = f"{result.text}\n" if kind == "txt" else as_xmp(result.text)
     write_atomically(path, text.encode("utf-8"))
     return path
 

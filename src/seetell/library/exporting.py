@@ -8,30 +8,14 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from seetell.data.rows import read_rows
+from seetell.images.xmp import as_xmp
 from seetell.library import edits, store
 from seetell.library.database import Database
 from seetell.library.records import Imported, LibraryError, Picture
 
 COLUMNS = ("path", "caption", "tags", "description", "edited", "width", "height", "taken", "hash")
-
-_XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
-<x:xmpmeta xmlns:x="adobe:ns:meta/">
- <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
-  <rdf:Description rdf:about=""
-    xmlns:dc="http://purl.org/dc/elements/1.1/"
-    xmlns:Iptc4xmpCore="http://iptc.org/std/Iptc4xmpCore/1.0/xmlns/">
-   <dc:description><rdf:Alt><rdf:li xml:lang="x-default">{caption}</rdf:li></rdf:Alt></dc:description>
-   <Iptc4xmpCore:AltTextAccessibility><rdf:Alt><rdf:li xml:lang="x-default">{caption}</rdf:li></rdf:Alt>\
-</Iptc4xmpCore:AltTextAccessibility>
-   <dc:subject><rdf:Bag>{tags}</rdf:Bag></dc:subject>
-  </rdf:Description>
- </rdf:RDF>
-</x:xmpmeta>
-<?xpacket end="w"?>
-"""
 
 
 def all_pictures(database: Database) -> Iterator[Picture]:
@@ -156,11 +140,12 @@ def _sidecar(picture: Picture, path: str) -> bool:
     target, part = (os.path.splitext(path)[0] + end for end in (".xmp", ".xmp.part"))
     if os.path.lexists(target):
         return False
-    tags = "".join(f"<rdf:li>{escape(label)}</rdf:li>" for label in picture.labels)
     try:
         with open(part, "w", encoding="utf-8") as file:
-            file.write(_XMP.format(caption=escape(picture.caption), tags=tags))
+            file.write(as_xmp(picture.caption, picture.labels))
         os.replace(part, target)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
         raise LibraryError(f"this file cannot be written: {error.strerror}", where=target) from None
     return True

@@ -11,6 +11,7 @@ from typing import Literal, Self
 
 from seetell.bundle import Bundle, find
 from seetell.library import calibrating, checking, duplicates, edits, exporting, indexing, moving, rescue, store, words
+from seetell.library import folders as looked_after
 from seetell.library.bundles import Models
 from seetell.library.database import Database
 from seetell.library.edits import KEEP, Keep
@@ -28,7 +29,6 @@ from seetell.library.records import (
     TagCount,
 )
 from seetell.library.relevance import DEFAULT, Calibration
-from seetell.library.scan import is_below
 from seetell.library.searching import Filters, Floats, Question, folder_of, listed, search
 from seetell.library.spaces import FEW, Spaces
 from seetell.progress import SILENT, Progress
@@ -116,7 +116,7 @@ class Library:
                 connection.execute(f"SELECT count(*) FROM {what}").fetchone()[0]
                 for what in ("pictures", "files WHERE picture IS NOT NULL", "files WHERE picture IS NULL", "edits")
             )
-            folders = tuple(os.fsdecode(each[0]) for each in connection.execute("SELECT path FROM folders"))
+            folders = tuple(looked_after.all_folders(connection))
         return Info(
             path=self.path,
             pictures=pictures,
@@ -145,7 +145,11 @@ class Library:
         begin, stop = time.monotonic(), stop or threading.Event()
         with only_indexer(self.path):
             self._models.settle()
-            roots = self._add_folders(folders)
+            with self._database.write() as connection:
+                if folders is None:
+                    roots = looked_after.all_folders(connection)
+                else:
+                    roots = looked_after.add(connection, folders)
             report = indexing.update(self._database, lambda: self.suite, roots, progress, stop)
             self._after_change(progress, stop)
         report.rebuilt, report.seconds = self.rebuilt, time.monotonic() - begin
@@ -189,14 +193,8 @@ class Library:
 
     def forget(self, folder: AnyPath) -> int:
         """Let go of a folder's pictures; how many. Their files are not touched."""
-        path = folder_of(folder)
         with only_indexer(self.path), self._database.write() as connection:
-            before = connection.execute("SELECT count(*) FROM pictures").fetchone()[0]
-            inside, ends = store.below(path)
-            connection.execute(f"DELETE FROM files WHERE {inside}", ends)
-            connection.execute(f"DELETE FROM folders WHERE path = ? OR {inside}", [os.fsencode(path), *ends])
-            store.forget_orphans(connection)
-            return int(before - connection.execute("SELECT count(*) FROM pictures").fetchone()[0])
+            return looked_after.forget(connection, folder)
 
     # Searching
 
@@ -313,25 +311,6 @@ class Library:
             return checking.problems(connection)
 
     # Inside
-
-    def _add_folders(self, folders: Sequence[AnyPath] | None) -> list[str]:
-        with self._database.write() as connection:
-            had = [os.fsdecode(row[0]) for row in connection.execute("SELECT path FROM folders")]
-            if folders is None:
-                return had
-            wanted = [folder_of(each) for each in folders]
-            for path in wanted:
-                known = any(is_below(path, each) for each in had)
-                if not os.path.isdir(path) and (os.path.exists(path) or not known):
-                    what = "this is a file, not a folder" if os.path.exists(path) else "there is no such folder"
-                    raise LibraryError(what, where=path)
-                if not known:
-                    inside, ends = store.below(path)
-                    connection.execute(f"DELETE FROM folders WHERE {inside}", ends)
-                    connection.execute("INSERT INTO folders VALUES (?)", (os.fsencode(path),))
-                    had.append(path)
-            # A folder inside another one is looked at with it.
-            return [each for each in dict.fromkeys(wanted) if not any(is_below(each, o) for o in wanted if o != each)]
 
     def _after_change(self, progress: Progress, stop: threading.Event) -> None:
         if stop.is_set():
