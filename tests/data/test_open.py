@@ -60,6 +60,27 @@ def test_scenes_take_a_seed() -> None:
     assert "seed" in problem("scenes:3?seed=x")
 
 
+def test_a_limit_takes_a_fair_and_steady_sample_of_each_split(write: Write) -> None:
+    rows = [f"{number}.jpg,{'val' if number % 4 == 0 else 'train'}" for number in range(40)]
+    more = [*rows, *(f"{number}.jpg,train" for number in range(40, 50))]
+    few, many = write("few.csv", "\n".join(["file,split", *rows])), write("many.csv", "\n".join(["file,split", *more]))
+    dataset = open_dataset(f"table:{few}?limit=6")
+    assert [len(dataset.split(name)) for name in ("train", "val")] == [6, 6]
+    assert [record.key for record in dataset.split("train")] != [f"{number}.jpg" for number in (1, 2, 3, 5, 6, 7)]
+    assert "28 pictures left out" in dataset.notes[-1]
+    same = [record.key for record in open_dataset(f"table:{many}?limit=6").split("val")]
+    assert [record.key for record in dataset.split("val")] == same
+    assert len(open_dataset(f"table:{few}?limit=30").split("train")) == 30
+    assert "limit is 0" in problem(f"table:{few}?limit=0")
+
+
+def test_extra_pictures_may_be_trained_on(write: Write) -> None:
+    table = write("mine.csv", "file,split\na.jpg,train\nb.jpg,extra\nc.jpg,test\n")
+    assert [record.split for record in open_dataset(f"table:{table}").records] == ["train", "extra", "test"]
+    assert [record.split for record in open_dataset(f"table:{table}?extra=train").records] == ["train", "train", "test"]
+    assert "extra=train" in problem(f"table:{table}?extra=yes")
+
+
 def test_drive_letters_survive() -> None:
     assert problem(r"flickr8k:Q:\data\flickr8k").startswith(r"Q:\data\flickr8k: there is no such")
     assert problem(r"table:Q:\data\mine.csv?images=Q:\data").startswith(r"Q:\data\mine.csv: there is no such")

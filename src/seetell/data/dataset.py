@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from seetell.data.records import Picture, PictureFile, Record
 from seetell.data.splits import HELD_OUT, stricter
@@ -85,6 +86,20 @@ def union(datasets: Sequence[Dataset]) -> Dataset:
     classes = dict.fromkeys(label for dataset in datasets for label in dataset.classes)
     notes = [f"{name}: {note}" for name, dataset in zip(names, datasets, strict=True) for note in dataset.notes]
     return Dataset("+".join(names), tuple(records), tuple(skipped), tuple(classes), tuple(notes))
+
+
+def limited(dataset: Dataset, count: int) -> Dataset:
+    """At most `count` pictures of each split: those whose keys have the lowest hashes, a fair sample that stays the
+    same, in the dataset's order."""
+    kept: set[str] = set()
+    for split in {record.split for record in dataset.records}:
+        keys = [record.key for record in dataset.records if record.split == split]
+        kept.update(sorted(keys, key=lambda key: sha256(key.encode("utf-8", "surrogatepass")).digest())[:count])
+    left_out = len(dataset.records) - len(kept)
+    if not left_out:
+        return dataset
+    records = tuple(record for record in dataset.records if record.key in kept)
+    return replace(dataset, records=records, notes=(*dataset.notes, f"limited: {left_out:,} pictures left out"))
 
 
 def _distinct(names: list[str]) -> list[str]:

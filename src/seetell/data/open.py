@@ -4,16 +4,16 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
-from seetell.data.dataset import Dataset
+from seetell.data.dataset import Dataset, limited
 from seetell.errors import DatasetError
 
 # What may follow the question mark.
 _PARAMETERS = {
-    "flickr8k": ("images",),
-    "flickr30k": ("images",),
-    "coco": ("images", "year", "test", "restval"),
-    "table": ("images",),
-    "scenes": ("seed",),
+    "flickr8k": ("images", "limit"),
+    "flickr30k": ("images", "limit"),
+    "coco": ("images", "year", "test", "restval", "limit"),
+    "table": ("images", "extra", "limit"),
+    "scenes": ("seed", "limit"),
 }
 _FORMS = "flickr8k:PATH, flickr30k:PATH, coco:PATH, table:FILE?images=FOLDER or scenes:2000"
 
@@ -23,8 +23,10 @@ def open_dataset(spec: str) -> Dataset:
 
     - `flickr8k:PATH`, `flickr30k:PATH`: `images` is where the pictures are, if not under PATH
     - `coco:PATH`: `year=2014|2017`, `test=1k|5k`, `restval=train|extra`, `images` (see `seetell.data.coco`)
-    - `table:FILE`: `images`, the folder of the pictures, from here or from the table
+    - `table:FILE`: `images`, the folder of the pictures, from here or from the table; `extra=train` to train on the
+      split "extra" as well
     - `scenes:COUNT`: `seed`
+    - all: `limit`, at most so many pictures of each split, for a quick trial
 
     Parameters are separated by `&`. Nothing is percent-decoded: a path is written as it is.
     """
@@ -32,6 +34,17 @@ def open_dataset(spec: str) -> Dataset:
     if not colon or kind not in _PARAMETERS:
         raise _unknown(spec, kind if colon else "")
     target, parameters = _parse(spec, kind, rest)
+    limit = parameters.pop("limit", "")
+    dataset = _open(spec, kind, target, parameters)
+    if not limit:
+        return dataset
+    count = _whole(limit, spec, "the limit", f"{kind}:…?limit=2000")
+    if count < 1:
+        raise DatasetError(f"the limit is {count}", where=spec, remedy=f"For example {kind}:…?limit=2000")
+    return limited(dataset, count)
+
+
+def _open(spec: str, kind: str, target: str, parameters: dict[str, str]) -> Dataset:
     if kind == "scenes":
         from seetell.data.scenes import scenes
 

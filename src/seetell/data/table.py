@@ -14,6 +14,7 @@ from seetell.data.folders import Folder, tidy_path
 from seetell.data.records import PictureFile, Record
 from seetell.data.rows import Row, read_rows
 from seetell.data.splits import by_hash, stricter
+from seetell.errors import DatasetError
 
 SHARES = {"train": 80.0, "val": 10.0, "test": 10.0}
 
@@ -26,7 +27,7 @@ class _Draft:
     labels: set[str] = field(default_factory=set)
 
 
-def table(path: Path, *, images: Path | None = None) -> Dataset:
+def table(path: Path, *, images: Path | None = None, extra: str = "extra") -> Dataset:
     """Read a table.
 
     Args:
@@ -34,7 +35,10 @@ def table(path: Path, *, images: Path | None = None) -> Dataset:
         images: the folder that holds the pictures, at any depth. A file that is not in it is looked for beside the
             table; without `images` that is where all are. A picture that is nowhere keeps its record: the check finds
             it missing, and says where it was expected.
+        extra: "train" puts the pictures of the split "extra" among those that are trained on.
     """
+    if extra not in ("extra", "train"):
+        raise DatasetError(f"extra is {extra!r}", where=str(path), remedy="Write extra=train, or leave it out")
     rows, skipped, unused = read_rows(path)
     drafts = _merge(path, rows, skipped)
     notes = [f"columns not used: {', '.join(unused)}"] if unused else []
@@ -48,6 +52,7 @@ def table(path: Path, *, images: Path | None = None) -> Dataset:
             skipped.append(Skipped(f"{path}:{draft.line}", str(error)))
             continue
         split = by_hash(key, SHARES) if hashed else draft.split or ""
+        split = extra if split == "extra" else split
         records.append(Record(key, picture, tuple(draft.captions), tuple(sorted(draft.labels)), split))
     if hashed and records:
         notes.append("there is no split column: split 80/10/10 by hash of the file name")
