@@ -1,5 +1,6 @@
 """`seetell learn train`: a recipe and a dataset become a run."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,9 @@ def train(
         str, typer.Option(help="`two-cores`, or `published` for the document's own setting.")
     ] = "two-cores",
     encoder: Annotated[str, typer.Option(help="Another encoder than the recipe's.")] = "",
+    start: Annotated[
+        str, typer.Option("--from", help="Start from trained weights: a run's folder, or a bundle (`builtin`).")
+    ] = "",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Override a setting: model.dimensions=512")
     ] = None,
@@ -27,6 +31,8 @@ def train(
     from seetell.progress import for_terminal
 
     overrides = [*([f"encoder.name={encoder}"] if encoder else []), *(settings or [])]
+    if start:
+        overrides.append(f"training.start_from={json.dumps(start, ensure_ascii=False)}")
     loaded = load(recipe, dataset=data[0].partition(":")[0], budget=budget, settings=overrides)
     run = run_training(
         loaded,

@@ -22,6 +22,7 @@ from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
 from seetell.learn.training.tagging import TaggingSettings, choose_labels
 from seetell.learn.training.telling import DecodingSettings
+from seetell.learn.weight_names import head_weights
 from seetell.runtime import Suite, open_bundle
 
 SUITES = [
@@ -60,6 +61,17 @@ def test_a_suite_equals_its_checkpoints(names: tuple[str, ...], encoder: Encoder
         assert set(suite.kinds) == {one.kind for one in trained}
         for one in trained:
             {"captioner": check_captions, "tagger": check_tags, "retriever": check_embeddings}[one.kind](suite, one)
+    for one in trained:
+        check_weights(bundle, one)
+
+
+def check_weights(bundle: Bundle, one: Trained) -> None:
+    """Training can start from a bundle: every weight is there, under its name."""
+    found = head_weights(bundle, one.kind)
+    for name, values in one.model.named_parameters():
+        if name not in found and (values.unique().numel() == 1 or one.name == "two-branch"):
+            continue  # of several tensors of zeros a graph keeps one, and a batch normalisation is folded
+        torch.testing.assert_close(found[name], values.detach(), msg=name)
 
 
 @torch.no_grad()

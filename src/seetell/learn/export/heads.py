@@ -1,9 +1,10 @@
 """A trained model as a head: its graphs, its words, and what the bundle says of them."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seetell.bundle import CaptionerPart, ClassifierPart, Decoding, RetrieverPart, SequencePart, StatePart, TaggerPart
 from seetell.learn.export.graphs import PictureSide, Scores, Start, Step, TextSide, to_onnx
@@ -12,6 +13,7 @@ from seetell.learn.models.captioner import Captioner
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.training.tagging import TaggingSettings
 from seetell.learn.training.telling import DecodingSettings
+from seetell.learn.weight_names import keep_names
 
 Files = dict[str, bytes]
 Part = CaptionerPart | TaggerPart | RetrieverPart
@@ -26,8 +28,8 @@ def make_head(trained: Trained) -> tuple[Part, Files]:
     if trained.kind == "retriever":
         model: Any = trained.model
         tokens = torch.ones(2, 3, dtype=torch.long)
-        files["retriever-pictures.onnx"] = to_onnx(PictureSide(model), {"features": example}, ["embeddings"])
-        files["retriever-texts.onnx"] = to_onnx(
+        files["retriever-pictures.onnx"] = _graph(PictureSide(model), {"features": example}, ["embeddings"])
+        files["retriever-texts.onnx"] = _graph(
             TextSide(model), {"tokens": tokens, "lengths": torch.tensor([3, 2])}, ["embeddings"]
         )
         graphs = ("retriever-pictures.onnx", "retriever-texts.onnx")
@@ -39,7 +41,7 @@ def make_head(trained: Trained) -> tuple[Part, Files]:
         return CaptionerPart(*common, sequence), files | more
     tagging = TaggingSettings.of(trained.decoding)
     if isinstance(trained.model, Scorer):
-        files["tagger.onnx"] = to_onnx(Scores(trained.model), {"features": example}, ["logits", "probabilities"])
+        files["tagger.onnx"] = _graph(Scores(trained.model), {"features": example}, ["logits", "probabilities"])
         thresholds = tuple(float(value) for value in trained.model.thresholds.tolist())
         top = tagging.top if tagging.choose == "top" else 0
         return TaggerPart(*common, None, ClassifierPart("tagger.onnx", thresholds, top)), files
@@ -61,11 +63,16 @@ def _sequence(trained: Trained, example: Tensor, how: Decoding) -> tuple[Sequenc
     # Cloned: where h and c start as the same zeros, the exporter would take them for one input.
     inputs = {"tokens": tokens, **{name: state[name].clone() for name in names}}
     files = {
-        start: to_onnx(Start(model, names), {"features": example}, names),
-        step: to_onnx(Step(model, names, changing), inputs, [*told, *(f"next_{name}" for name in changing)]),
+        start: _graph(Start(model, names), {"features": example}, names),
+        step: _graph(Step(model, names, changing), inputs, [*told, *(f"next_{name}" for name in changing)]),
     }
     parts = tuple(StatePart(name, tuple(state[name].shape[1:]), name not in changing) for name in names)
     return SequencePart(start, step, parts, attention is not None, how), files
+
+
+def _graph(module: nn.Module, inputs: Mapping[str, Tensor], outputs: Sequence[str]) -> bytes:
+    """A graph whose weights have the model's names."""
+    return keep_names(to_onnx(module, inputs, outputs), module)
 
 
 def _symbols(trained: Trained) -> list[str]:

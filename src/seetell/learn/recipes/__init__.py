@@ -90,7 +90,7 @@ class TrainingSettings:
     average: float = 0.0  # decay of a running average of the weights, which is then what is validated and kept
     precision: str = "32-true"  # as Lightning Fabric spells it: "bf16-mixed", …
     seed: int = 1
-    start_from: str = ""  # a run whose best weights this one starts from
+    start_from: str = ""  # a run, or a bundle by name or folder, whose weights this one starts from
 
 
 @dataclass(frozen=True)

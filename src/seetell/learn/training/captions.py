@@ -28,7 +28,7 @@ from seetell.learn.training.run import Run, Setup, build_model
 from seetell.learn.training.self_critical import SelfCriticalObjective
 from seetell.learn.training.task import Task, Validation
 from seetell.learn.training.telling import DecodingSettings, sentences, tell
-from seetell.learn.training.words import training_vocabulary, with_vectors
+from seetell.learn.training.words import starting_vocabulary, with_vectors
 from seetell.metrics.captions.diversity import degenerate, diversity
 from seetell.metrics.captions.scores import score_captions
 from seetell.text import Tokenizer, Vocabulary, ptb
@@ -162,7 +162,7 @@ CURVES = ("bleu4", "cider", "next_word_accuracy")
 def setup(materials: Materials) -> Setup:
     """Vocabulary, word vectors, transform and model, all from the training split.
 
-    A run that starts from another keeps that one's vocabulary.
+    A run that starts from another keeps that one's words.
     """
     recipe, text = materials.recipe, materials.recipe.text
     if recipe.phases[0].loss.get("kind") == "self_critical" and not recipe.training.start_from:
@@ -174,10 +174,10 @@ def setup(materials: Materials) -> Setup:
     tokenizer = tokenizer_by_name(text.tokenizer)
     train_records, train_pictures = materials.split("train", captioned)
     validation_records, validation_pictures = materials.split("val", captioned)
-    if recipe.training.start_from:
-        vocabulary = Vocabulary.load(Path(recipe.training.start_from) / "vocabulary.txt")
+    if materials.beginning and recipe.phases[0].loss.get("kind") == "self_critical":
+        vocabulary = materials.beginning.vocabulary  # nothing teaches it new words
     else:
-        vocabulary = training_vocabulary(train_records, text, tokenizer)
+        vocabulary = starting_vocabulary(train_records, text, tokenizer, materials.beginning)
     given: dict[str, Any] = {"words": len(vocabulary)}
     vectors = None
     if text.vectors:

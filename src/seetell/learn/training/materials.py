@@ -13,6 +13,7 @@ from seetell.images import Preparation
 from seetell.learn.encoders import Encoder, FeatureStore, FullNetworkTransform, LayoutSpec, Principal, Standardise
 from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import EncoderSettings, Recipe, RecipeError
+from seetell.learn.training.beginnings import Beginning
 from seetell.learn.training.inputs import LivePictures, PictureInputs, StoredFeatures, in_batches
 
 TRANSFORMS = ("none", "unit", "standardise", "full_network", "principal")
@@ -45,11 +46,12 @@ class Features:
 
 @dataclass(frozen=True)
 class Materials:
-    """A recipe, a dataset and the features of its pictures."""
+    """A recipe, a dataset, the features of its pictures, and the trained weights that it starts from."""
 
     recipe: Recipe
     dataset: Dataset
     features: Features
+    beginning: Beginning | None = None
 
     def split(self, name: str, wanted: Callable[[Record], object]) -> tuple[list[Record], PictureInputs]:
         """The records of a split that have what is `wanted` (captions, labels) and a readable picture.

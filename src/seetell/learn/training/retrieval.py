@@ -22,7 +22,7 @@ from seetell.learn.training.readings import in_order_of_length, read_once
 from seetell.learn.training.retrieval_sheets import write_retrieval_sheets
 from seetell.learn.training.run import Run, Setup, build_model
 from seetell.learn.training.task import Task, Validation
-from seetell.learn.training.words import training_vocabulary, with_vectors
+from seetell.learn.training.words import starting_vocabulary, with_vectors
 from seetell.metrics import RetrievalScores, retrieval_scores
 from seetell.metrics.retrieval import DirectionScores, retrieval_ranks
 from seetell.similarity import by_name
@@ -168,7 +168,8 @@ def setup(materials: Materials) -> Setup:
     if text.tokenizer == PIECES:
         vocabulary = sentence_vocabulary()
     else:
-        vocabulary = training_vocabulary(train_records, text, tokenizer_by_name(text.tokenizer))
+        tokens = tokenizer_by_name(text.tokenizer)
+        vocabulary = starting_vocabulary(train_records, text, tokens, materials.beginning)
     tokenizer = tokenizer_by_name(text.tokenizer, vocabulary)
     given: dict[str, Any] = {"trained": len(vocabulary)}
     vectors = None

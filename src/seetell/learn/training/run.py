@@ -19,6 +19,7 @@ from seetell.learn.encoders import Encoder, LayoutSpec, encode_dataset
 from seetell.learn.models import build
 from seetell.learn.recipes import Recipe
 from seetell.learn.training import checkpoints, curves
+from seetell.learn.training.beginnings import Beginning, rows_by_word
 from seetell.learn.training.checkpoints import CheckpointError, read_json, write_json, write_text
 from seetell.learn.training.loop import Loop, State
 from seetell.learn.training.materials import Features, Materials, empty_transform
@@ -188,13 +189,13 @@ def train(
     with fabric.rank_zero_first(local=True):
         features = make_features(recipe, dataset, SPLITS, root=root, progress=progress, say=say)
     torch.manual_seed(recipe.training.seed)
-    materials = Materials(recipe, dataset, features)
-    setup = family(recipe.family).setup(materials)
-    if recipe.training.start_from:
-        start = checkpoints.load(Path(recipe.training.start_from), "best").model
-        setup.task.model.load_state_dict(
-            {k.removeprefix("model."): v for k, v in start.items() if k.startswith("model.")}
-        )
+    beginning = Beginning.of(recipe)
+    setup = family(recipe.family).setup(Materials(recipe, dataset, features, beginning))
+    if beginning is not None:
+        assert setup.vocabulary is not None
+        same = setup.vocabulary.words == beginning.vocabulary.words
+        by_word = [] if same else rows_by_word(build_model, recipe, features.layout, setup.given)
+        beginning.load(setup.task.model, setup.vocabulary, by_word, features.store.spec.encoder_fingerprint, say)
     if fabric.is_global_zero:
         _describe(out, recipe, specs, features, setup, resume)
     board: Callable[..., object] = curves.TensorBoard(out) if fabric.is_global_zero else lambda *_: None

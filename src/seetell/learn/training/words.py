@@ -8,16 +8,20 @@ from torch import Tensor
 
 from seetell.data import Record
 from seetell.learn.recipes import TextSettings
+from seetell.learn.training.beginnings import Beginning
 from seetell.text import Tokenizer, Vocabulary, WordVectors, default_vectors, matrix
 
 
-def training_vocabulary(records: Iterable[Record], text: TextSettings, tokenizer: Tokenizer) -> Vocabulary:
-    """The vocabulary of the training split's captions."""
-    return Vocabulary.build(
+def starting_vocabulary(
+    records: Iterable[Record], text: TextSettings, tokenizer: Tokenizer, beginning: Beginning | None = None
+) -> Vocabulary:
+    """The vocabulary of the training split's captions, after the words of what the run starts from."""
+    vocabulary = Vocabulary.build(
         (tokenizer(caption) for record in records for caption in record.captions),
         minimum_count=text.minimum_count,
         maximum_size=text.maximum_size or None,
     )
+    return beginning.words(vocabulary) if beginning else vocabulary
 
 
 def with_vectors(vocabulary: Vocabulary, text: TextSettings) -> tuple[Vocabulary, Tensor]:

@@ -1,0 +1,131 @@
+"""Runs that start from trained weights: of another run, and of a bundle made of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from seetell.data import open_dataset
+from seetell.errors import SeetellError
+from seetell.learn.export import Description, Trained, export
+from seetell.learn.recipes import Recipe, load
+from seetell.learn.training.beginnings import Beginning
+from seetell.learn.training.run import Run, train
+from seetell.text import LABEL_SPECIALS, Vocabulary
+
+ENCODER = "encoder.name=test_efficientnet@random"
+STILL = ["phases.epochs=1", "phases.learning_rate=1e-12"]  # nothing is learned: what it ends with, it began with
+
+
+def captions(*more: str) -> Recipe:
+    sizes = ["model.units=16", "model.word_dimensions=12", "decoding.validation_pictures=3", "text.minimum_count=1"]
+    return load("initial", dataset="scenes", settings=[ENCODER, *sizes, *more])
+
+
+def tags(*more: str) -> Recipe:
+    return load("bce", dataset="scenes", settings=[ENCODER, *more])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Somebody's own pictures: captions with words of their own, and labels of which some are known."""
+    place = tmp_path_factory.mktemp("mine")
+    rows = []
+    for number, record in enumerate(open_dataset("scenes:12").records):
+        (place / f"{number}.png").write_bytes(record.picture.read())
+        split = ("train", "train", "val")[number % 3]
+        labels = [*record.labels, "gadget"] if number % 2 else list(record.labels)
+        row = {
+            "file": f"{number}.png",
+            "split": split,
+            "captions": ["our xylograph with a circle"],
+            "labels": labels[::-1],
+        }
+        rows.append(json.dumps(row))
+    (place / "mine.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def captioner(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(
+        captions("phases.epochs=2"), ["scenes:40"], tmp_path_factory.mktemp("runs") / "captions", accelerator="cpu"
+    )
+
+
+@pytest.fixture(scope="module")
+def bundle(captioner: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("bundles") / "small"
+    pictures = [record.picture for record in open_dataset("scenes:40").split("val")]
+    export([Trained.of(captioner)], out, Description("small"), pictures=pictures)
+    return out
+
+
+@pytest.mark.parametrize("source", ["run", "bundle"])
+def test_known_words_keep_their_weights_and_new_ones_are_added(
+    source: str, captioner: Run, bundle: Path, folder: Path, tmp_path: Path
+) -> None:
+    start = {"run": captioner.path, "bundle": bundle}[source]
+    said: list[str] = []
+    recipe = captions(*STILL, f"training.start_from='{start.as_posix()}'")
+    run = train(recipe, [f"table:{folder / 'mine.jsonl'}"], tmp_path / "run", accelerator="cpu", say=said.append)
+    assert run.vocabulary is not None
+    assert captioner.vocabulary is not None
+    old, new = captioner.vocabulary, run.vocabulary
+    assert new.words[: len(old.words)] == old.words
+    assert {"our", "xylograph"} <= set(new.words) - set(old.words)
+    assert any("of its weights from" in line for line in said)
+    before, after = captioner.model().state_dict(), run.model().state_dict()
+    rows = [new.index(word) for word in old.words]
+    kept = [old.index(word) for word in old.words]
+    for name, tensor in after.items():
+        if tensor.shape == before[name].shape:
+            torch.testing.assert_close(tensor, before[name], msg=name)
+        else:
+            torch.testing.assert_close(tensor[rows], before[name][kept], msg=name)
+
+
+def test_labels_are_the_new_ones(folder: Path, tmp_path: Path) -> None:
+    first = train(tags("phases.epochs=2"), ["scenes:40"], tmp_path / "first", accelerator="cpu")
+    recipe = tags(*STILL, f"training.start_from='{first.path.as_posix()}'")
+    second = train(recipe, [f"table:{folder / 'mine.jsonl'}"], tmp_path / "second", accelerator="cpu")
+    assert first.vocabulary is not None
+    assert second.vocabulary is not None
+    assert "gadget" in second.vocabulary.words
+    assert "gadget" not in first.vocabulary.words
+    known = [label for label in second.vocabulary.words if label in first.vocabulary]
+    assert len(known) >= 3
+    before, after = first.model().state_dict(), second.model().state_dict()
+    name = next(name for name, tensor in after.items() if tensor.ndim == 2 and len(tensor) != len(before[name]))
+    for label in known:
+        place, was = second.vocabulary.words.index(label), first.vocabulary.words.index(label)
+        torch.testing.assert_close(after[name][place], before[name][was])
+
+
+def test_what_does_not_fit_is_refused(captioner: Run, bundle: Path, folder: Path, tmp_path: Path) -> None:
+    mine = [f"table:{folder / 'mine.jsonl'}"]
+    start = f"training.start_from='{captioner.path.as_posix()}'"
+    with pytest.raises(SeetellError, match="another recipe"):
+        train(captions(*STILL, "model.units=24", start), mine, tmp_path / "a", accelerator="cpu")
+    other = captions(*STILL, "encoder.name=test_resnet@random", start)
+    with pytest.raises(SeetellError, match="another encoder"):
+        train(other, mine, tmp_path / "b", accelerator="cpu")
+    with pytest.raises(SeetellError, match="no tagger"):
+        train(tags(*STILL, f"training.start_from='{bundle.as_posix()}'"), mine, tmp_path / "c", accelerator="cpu")
+
+
+def test_rows_of_special_symbols() -> None:
+    """A label sequence has rows for START, END and PAD; a classifier's labels come first."""
+    old, new = Vocabulary(["cat", "dog"], LABEL_SPECIALS), Vocabulary(["horse", "dog", "cat"], LABEL_SPECIALS)
+    trained = {"weight": torch.arange(10.0).view(5, 2)}
+    model = nn.Embedding(6, 2)
+    random = model.weight.detach().clone()
+    Beginning("x", trained, old, "").load(model, new, ["weight"], "")
+    expected = [[0, 1], [2, 3], [4, 5], random[3].tolist(), [8, 9], [6, 7]]
+    torch.testing.assert_close(model.weight.detach(), torch.tensor(expected))
+    classifier = nn.Linear(2, 3, bias=False)
+    random = classifier.weight.detach().clone()
+    Beginning("x", {"weight": trained["weight"][:2]}, old, "").load(classifier, new, ["weight"], "")
+    torch.testing.assert_close(classifier.weight.detach(), torch.tensor([random[0].tolist(), [2, 3], [0, 1]]))
