@@ -18,6 +18,7 @@ from seetell.cli.learn_tune import tune
 from seetell.cli.library import app as library
 from seetell.cli.reindex import reindex
 from seetell.cli.search import search
+from seetell.cli.serve import serve
 from seetell.cli.similar import similar
 from seetell.cli.tag import tag
 from seetell.cli.watch import watch
@@ -38,6 +39,7 @@ app.command()(tag)
 app.command()(similar)
 app.command()(index)
 app.command()(search)
+app.command()(serve)
 app.command()(duplicates)
 app.command()(watch)
 app.command()(reindex)

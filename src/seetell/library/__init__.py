@@ -28,6 +28,7 @@ called at any time. Readers see whole batches only, a few seconds after they are
                                                        → Results     a sequence of Found; .unknown, .matching
     library.neighbours(id, k=10)                       → Results
     library.get(id) → Picture      library.find(path) → Picture | None      library.pictures(offset, limit, …) → list
+    library.count(tags=…)                             → int         pictures that the filters let through
     library.tags()                                     → list[TagCount]
     library.duplicates()                               → list[tuple[Picture, ...]]
     library.edit(id, caption=…, tags=…)                → Picture     kept and searchable; "" or None: the model's again

@@ -32,7 +32,7 @@ from seetell.library.relevance import DEFAULT, Calibration
 from seetell.library.searching import Filters, Floats, Question, folder_of, listed, search
 from seetell.library.spaces import FEW, Spaces
 from seetell.progress import SILENT, Progress
-from seetell.runtime import AnyPicture, Suite
+from seetell.runtime import AnyPicture, Embedded, Suite
 
 AnyPath = str | os.PathLike[str]
 Rank = Literal["together", "embedding"]
@@ -202,7 +202,7 @@ class Library:
         self,
         text: str = "",
         *,
-        like: AnyPicture | int | None = None,
+        like: AnyPicture | Embedded | int | None = None,
         tags: Sequence[str] = (),
         not_tags: Sequence[str] = (),
         folder: AnyPath | None = None,
@@ -214,7 +214,8 @@ class Library:
 
         Args:
             text: a sentence or words.
-            like: a picture, or the number of one in the library, that they should be like.
+            like: a picture, its embedding by the library's bundle, or the number of one in the library, that they
+                should be like.
             tags: all of these they have, and
             not_tags: none of these.
             folder: they have a file in this folder, however deep.
@@ -258,9 +259,42 @@ class Library:
         since: float | None = None,
     ) -> list[Picture]:
         """Pictures that the filters let through: the surest of the tags first, then the newest."""
+        found = self.listed(offset, limit, tags=tags, not_tags=not_tags, folder=folder, since=since)
+        return [each.picture for each in found]
+
+    def listed(
+        self,
+        offset: int = 0,
+        limit: int = 50,
+        *,
+        tags: Sequence[str] = (),
+        not_tags: Sequence[str] = (),
+        folder: AnyPath | None = None,
+        since: float | None = None,
+    ) -> Results:
+        """The same as `pictures`, with how sure the model was of the tags."""
         filters = Filters(tuple(tags), tuple(not_tags), folder_of(folder), since)
         with self._database.read() as connection:
-            return [found.picture for found in listed(connection, filters, limit, offset)]
+            return listed(connection, filters, limit, offset)
+
+    def count(
+        self,
+        *,
+        tags: Sequence[str] = (),
+        not_tags: Sequence[str] = (),
+        folder: AnyPath | None = None,
+        since: float | None = None,
+    ) -> int:
+        """How many pictures the filters let through."""
+        condition, values = Filters(tuple(tags), tuple(not_tags), folder_of(folder), since).condition()
+        with self._database.read() as connection:
+            query = f"SELECT count(*) FROM pictures p WHERE {condition}"
+            return int(connection.execute(query, values).fetchone()[0])
+
+    def hashes(self) -> frozenset[str]:
+        """The contents of all pictures."""
+        with self._database.read() as connection:
+            return frozenset(row[0].hex() for row in connection.execute("SELECT hash FROM pictures"))
 
     def tags(self) -> list[TagCount]:
         """All tags, the most frequent first."""
@@ -344,10 +378,12 @@ class Library:
                 if word in unknown and not words.is_anywhere(connection, word)
             )
 
-    def _seen(self, like: AnyPicture | int) -> tuple[Floats | None, int]:
+    def _seen(self, like: AnyPicture | Embedded | int) -> tuple[Floats | None, int]:
         """The embedding of a picture, and its number if it is one of the library's."""
         if self._models.row() is None:
             return None, 0
+        if isinstance(like, Embedded):
+            return like.vector, 0
         if not isinstance(like, int):
             return self.suite.retriever.pictures(like).vector, 0
         with self._database.read() as connection:

@@ -1,0 +1,66 @@
+"""What the page's answers are made of: the library, the desks where work is done, and what is remembered."""
+
+import threading
+from collections import OrderedDict
+
+from seetell.library import Library, Picture, Report
+from seetell.runtime import Captioned
+from seetell.web.answers import Describes
+from seetell.web.desk import Desk
+from seetell.web.indexer import Indexer
+from seetell.web.looks import Looks
+from seetell.web.security import Access
+from seetell.web.telling import Told, told
+from seetell.web.thumbnails import Thumbnails, content
+
+UPLOADS = 8  # bodies in memory at once
+KEPT = 512  # captions with attention
+
+
+class Site:
+    """A library that is served.
+
+    Args:
+        threads: how many pictures are told at once.
+    """
+
+    def __init__(self, library: Library, access: Access, *, threads: int = 2) -> None:
+        self.library, self.access = library, access
+        self.quick = Desk("quick", 4, 2_000)  # a search, a row of the database
+        self.copying = Desk("copying", 2, 2_000)  # thumbnails
+        self.telling = Desk("telling", threads, 256)  # the networks
+        self.thumbnails = Thumbnails(library.path)
+        self.looks = Looks()
+        self.indexer = Indexer(library, self._after, whole_paths=access.loopback)
+        self._told, self._lock = OrderedDict[tuple[str, str], Told](), threading.Lock()
+
+    def describes(self) -> Describes:
+        whole = self.access.loopback
+        return Describes(() if whole else self.library.info().folders, whole_paths=whole)
+
+    def told(self, picture: Picture) -> Told:
+        """The model's caption with its attention; computed once, and remembered for a while."""
+        suite = self.library.suite
+        key = (suite.bundle.fingerprint, picture.hash)
+        with self._lock:
+            if key in self._told:
+                self._told.move_to_end(key)
+                return self._told[key]
+        said: Captioned = suite.captioner(content(picture))
+        made = told(said.best, suite, (picture.width, picture.height))
+        with self._lock:
+            self._told[key] = made
+            while len(self._told) > KEPT:
+                self._told.popitem(last=False)
+        return made
+
+    def close(self) -> None:
+        """Let the threads go; the library is the caller's to close."""
+        self.indexer.close()
+        self.indexer.join()
+        for desk in (self.quick, self.copying, self.telling):
+            desk.close()
+
+    def _after(self, report: Report) -> None:
+        if report.forgotten:
+            self.thumbnails.prune(self.library.hashes())

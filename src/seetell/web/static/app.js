@@ -1,0 +1,121 @@
+// The page: which view the address asks for, keys that work everywhere, help.
+
+import * as bundles from "./bundles.js";
+import { announce, byId, el } from "./dom.js";
+import * as picture from "./picture.js";
+import * as progress from "./progress.js";
+import * as search from "./search.js";
+import * as upload from "./upload.js";
+
+const other = byId("view-other");
+const results = byId("view-search");
+const OFF = "seetell-no-single-keys";
+let turn = 0; // grows with each change of view, so that answers to an old one are dropped
+
+function go(to, { replace = false } = {}) {
+  const from = location.pathname === "/" ? "search" : history.state?.from;
+  history[replace ? "replaceState" : "pushState"]({ from }, "", to);
+  return render();
+}
+
+async function render() {
+  const mine = ++turn;
+  const alive = () => mine === turn;
+  const number = location.pathname.match(/^\/picture\/(\d+)$/)?.[1];
+  const searching = location.pathname === "/";
+  if (!results.hidden && !searching) search.leave(Number(number));
+  results.hidden = !searching;
+  other.hidden = searching;
+  document.querySelectorAll("nav a").forEach((link) => link.toggleAttribute("aria-current", link.pathname === location.pathname));
+  if (!number) picture.leave();
+  if (searching) return search.show();
+  other.setAttribute("aria-busy", "true");
+  try {
+    scrollTo(0, 0);
+    if (number) await picture.show(other, Number(number), go, alive);
+    else await bundles.show(other, alive);
+  } catch (error) {
+    if (alive()) {
+      other.replaceChildren(el("div", { class: "empty" }, el("p", {}, error.message), el("p", {}, el("a", { href: "/", "data-route": true }, "All pictures"))));
+      announce(error.message);
+    }
+  } finally {
+    if (alive()) other.removeAttribute("aria-busy");
+  }
+  return undefined;
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-route]");
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  if (link.classList.contains("brand")) byId("q").value = "";
+  go(link.pathname + link.search, { replace: link.hasAttribute("data-replace") });
+});
+
+addEventListener("popstate", () => {
+  if (location.pathname === "/") byId("q").value = search.question().q;
+  render();
+});
+
+// --- keys
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.closest?.("input, textarea, select, dialog");
+  if (event.key === "Escape") {
+    if (event.target === byId("q") && byId("q").value) return; // the browser clears it
+    if (typing) event.target.blur();
+    else if (location.pathname !== "/") {
+      if (history.state?.from === "search") history.back();
+      else go("/");
+    }
+    return;
+  }
+  if (typing) return;
+  const arrows = event.key.startsWith("Arrow");
+  if (!arrows && localStorage.getItem(OFF)) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    byId("q").focus();
+    byId("q").select();
+  } else if (event.key === "?") help();
+  else if (location.pathname.startsWith("/picture/") && picture.keys[event.key] && !(arrows && event.target.closest?.(".grid, .words"))) {
+    event.preventDefault();
+    picture.keys[event.key]();
+  }
+});
+
+// --- help
+
+const KEYS = [
+  ["/", "go to the search box"], ["↓", "from the search box to the pictures"], ["← → ↑ ↓", "walk over the pictures, or the words of a caption"],
+  ["Enter", "open a picture"], ["← →", "on a picture's page: the one before, the next"], ["e", "edit caption and tags (Ctrl+Enter saves)"],
+  ["r", "read aloud"], ["l", "more like this"], ["Esc", "back"], ["?", "this help"],
+];
+
+function help() {
+  const single = el("input", { type: "checkbox", id: "single" });
+  single.checked = !localStorage.getItem(OFF);
+  single.addEventListener("change", () => (single.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1")));
+  const dialog = el("dialog", { class: "help", "aria-labelledby": "help-title", onclose: () => dialog.remove(), onclick: (event) => { if (event.target === dialog) dialog.close(); } },
+    el("div", {},
+      el("h2", { id: "help-title" }, "Keys"),
+      el("table", {}, el("tbody", {}, KEYS.map(([key, what]) => el("tr", {}, el("th", { scope: "row" }, key.split(" ").map((each) => el("kbd", {}, each))), el("td", {}, what))))),
+      el("p", {}, single, el("label", { for: "single" }, " Single letters are keys")),
+      el("p", {}, "Drop a picture anywhere, or paste one, to have it told and to search by it."),
+      el("p", { class: "actions" },
+        el("button", { type: "button", onclick: () => { dialog.close(); progress.lookForNew(); } }, "Look for new pictures"),
+        el("a", { class: "button", href: "/api/docs" }, "API"),
+        el("button", { type: "button", class: "main", autofocus: true, onclick: () => dialog.close() }, "Close"))));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+byId("help").addEventListener("click", help);
+history.scrollRestoration = "manual";
+search.begin(go);
+upload.begin(go);
+progress.begin(() => search.refresh());
+search.loadTags();
+render();

@@ -1,0 +1,41 @@
+"""A library of twelve coloured pictures, and a server over it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from web_server import Served, paint_all, running
+
+from seetell.library import Library
+from seetell.web import Access
+from tiny_bundles import write_colours
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tells, names and finds colours, and says where it looked."""
+    return write_colours(tmp_path_factory.mktemp("bundles") / "colours").path
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    return paint_all(tmp_path / "photos")
+
+
+@pytest.fixture(autouse=True)
+def _own_bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "added"))
+
+
+@pytest.fixture
+def library(tmp_path: Path, bundle: Path, photos: Path) -> Iterator[Library]:
+    with Library.open(tmp_path / "library", bundle=bundle, threads=1) as opened:
+        opened.update([photos])
+        yield opened
+
+
+@pytest.fixture
+def served(library: Library) -> Iterator[Served]:
+    """The twelve pictures, on loopback."""
+    with running(library, Access.to("127.0.0.1")) as server:
+        yield server
