@@ -56,6 +56,7 @@ def bind(host: str, port: int | None = None) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind(address)
+        made.listen(MOST_CONNECTIONS)  # so that nobody is refused who has read the address and is quick
     except OSError as error:
         made.close()
         if port is None:
