@@ -35,7 +35,17 @@ def library(tmp_path: Path, bundle: Path, photos: Path) -> Iterator[Library]:
 
 
 @pytest.fixture
-def served(library: Library) -> Iterator[Served]:
-    """The twelve pictures, on loopback."""
+def own(library: Library) -> Iterator[Served]:
+    """The twelve pictures, on loopback, for a test that changes something."""
     with running(library, Access.to("127.0.0.1")) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, bundle: Path) -> Iterator[Served]:
+    """The same for all tests of a file that change nothing."""
+    folder = tmp_path_factory.mktemp("served")
+    with Library.open(folder / "library", bundle=bundle, threads=1) as opened:
+        opened.update([paint_all(folder / "photos")])
+        with running(opened, Access.to("127.0.0.1")) as server:
+            yield server

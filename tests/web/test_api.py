@@ -107,12 +107,12 @@ def test_what_is_not_there_is_not_found(served: Served, path: str) -> None:
     assert "999" in answer.json["problem"]
 
 
-def test_each_word_has_its_light(served: Served, library: Library) -> None:
+def test_each_word_has_its_light(served: Served) -> None:
     one = search(served, q="red")["rows"][0]
     told = served.get(f"/api/pictures/{one['id']}/told")
     assert told["caption"] == "a red thing"
     assert [word["text"] for word in told["words"]] == ["a", "red", "thing"]
-    best = library.suite.captioner(one["files"][0]).best
+    best = served.site.library.suite.captioner(one["files"][0]).best
     assert best.attention is not None
     for word, weights in zip(told["words"], best.attention, strict=True):
         assert word["light"] == pytest.approx((weights / weights.max()).tolist(), abs=1e-3)
@@ -132,26 +132,26 @@ def test_a_bundle_without_a_captioner_has_nothing_to_tell(tmp_path: Path, photos
             assert show(served, png(COLOURS["red"]))["told"]["words"] == []
 
 
-def test_an_edit_is_kept_searched_and_taken_back(served: Served) -> None:
-    number = search(served, q="red")["rows"][0]["id"]
+def test_an_edit_is_kept_searched_and_taken_back(own: Served) -> None:
+    number = search(own, q="red")["rows"][0]["id"]
     path = f"/api/pictures/{number}"
-    changed = served.send("PATCH", path, {"caption": "Grandmother's kettle", "tags": ["kitchen", "heirloom"]})
+    changed = own.send("PATCH", path, {"caption": "Grandmother's kettle", "tags": ["kitchen", "heirloom"]})
     assert changed.status == 200
     assert changed.json["edited"] == ["caption", "tags"]
-    assert [row["id"] for row in search(served, q="kettle")["rows"] if row["matches"]] == [number]
-    assert [row["id"] for row in search(served, tag="heirloom")["rows"]] == [number]
-    served.send("PATCH", path, {"caption": None})
-    now = served.get(path)
+    assert [row["id"] for row in search(own, q="kettle")["rows"] if row["matches"]] == [number]
+    assert [row["id"] for row in search(own, tag="heirloom")["rows"]] == [number]
+    own.send("PATCH", path, {"caption": None})
+    now = own.get(path)
     assert (now["caption"], now["edited"]) == ("a red thing", ["tags"])
-    served.send("PATCH", path, {"tags": None})
-    assert [tag["label"] for tag in served.get(path)["tags"]] == ["red"]
-    assert served.send("PATCH", "/api/pictures/999", {"caption": "x"}).status == 404
+    own.send("PATCH", path, {"tags": None})
+    assert [tag["label"] for tag in own.get(path)["tags"]] == ["red"]
+    assert own.send("PATCH", "/api/pictures/999", {"caption": "x"}).status == 404
 
 
-def test_copies_are_made_once_and_may_be_kept(served: Served, library: Library) -> None:
-    one = search(served, q="red")["rows"][0]
+def test_copies_are_made_once_and_may_be_kept(own: Served, library: Library) -> None:
+    one = search(own, q="red")["rows"][0]
     path = f"/api/pictures/{one['id']}/thumbnail.jpg"
-    first = served.ask(f"{path}?v={one['version']}")
+    first = own.ask(f"{path}?v={one['version']}")
     assert first.headers["content-type"] == "image/jpeg"
     assert "immutable" in first.headers["cache-control"]
     with Image.open(io.BytesIO(first.body)) as image:
@@ -159,11 +159,11 @@ def test_copies_are_made_once_and_may_be_kept(served: Served, library: Library) 
     (kept,) = (library.path / "thumbnails").glob("*/*")
     assert kept.read_bytes() == first.body
     Path(one["files"][0]).unlink()  # the copy is still there
-    assert served.ask(path).body == first.body
-    assert served.ask(path).headers["cache-control"] == "private, no-cache"
-    again = served.ask(path, If_None_Match=first.headers["etag"])
+    assert own.ask(path).body == first.body
+    assert own.ask(path).headers["cache-control"] == "private, no-cache"
+    again = own.ask(path, If_None_Match=first.headers["etag"])
     assert (again.status, again.body) == (304, b"")
-    gone = served.ask(f"/api/pictures/{one['id']}/view.jpg")
+    gone = own.ask(f"/api/pictures/{one['id']}/view.jpg")
     assert gone.status == 410
     assert "gone" in gone.json["problem"]
 
@@ -247,20 +247,20 @@ def test_indexing_is_told_live(tmp_path: Path, bundle: Path, photos: Path) -> No
         served.wait(lambda: not list((library.path / "thumbnails").glob("*/*")))
 
 
-def test_a_second_indexer_is_told_of_and_the_page_goes_on(served: Served, library: Library) -> None:
+def test_a_second_indexer_is_told_of_and_the_page_goes_on(own: Served, library: Library) -> None:
     from seetell.library.places import indexing
 
     with indexing(library.path):
-        served.send("POST", "/api/update", {})
-        assert "is indexing this library" in events(served, "failed")[-1]["problem"]
-    assert search(served, q="red")["rows"]
+        own.send("POST", "/api/update", {})
+        assert "is indexing this library" in events(own, "failed")[-1]["problem"]
+    assert search(own, q="red")["rows"]
 
 
-def test_bundles_are_compared(served: Served, tmp_path: Path) -> None:
+def test_bundles_are_compared(own: Served, tmp_path: Path) -> None:
     add(write_tiny(tmp_path / "tiny").path, "second")
     (tmp_path / "added" / "broken").mkdir()
     (tmp_path / "added" / "broken" / "bundle.json").write_text("{", encoding="utf-8")
-    found = {each["name"]: each for each in served.get("/api/bundles")}
+    found = {each["name"]: each for each in own.get("/api/bundles")}
     assert found["tiny"]["used"]
     assert not found["second"]["used"]
     assert found["broken"]["problem"]
@@ -314,9 +314,9 @@ def test_a_library_without_pictures_is_served(tmp_path: Path, bundle: Path) -> N
         assert show(served, png(COLOURS["red"]))["told"]["caption"] == "a red thing"
 
 
-def test_a_library_that_may_only_be_read_still_shows_its_pictures(served: Served, library: Library) -> None:
+def test_a_library_that_may_only_be_read_still_shows_its_pictures(own: Served, library: Library) -> None:
     (library.path / "thumbnails").write_text("in the way", encoding="utf-8")
-    number = search(served, q="red")["rows"][0]["id"]
-    assert served.ask(f"/api/pictures/{number}/thumbnail.jpg").status == 200
+    number = search(own, q="red")["rows"][0]["id"]
+    assert own.ask(f"/api/pictures/{number}/thumbnail.jpg").status == 200
     (library.path / "thumbnails").unlink()
     shutil.rmtree(library.path / "thumbnails", ignore_errors=True)

@@ -64,20 +64,20 @@ def crowd(served: Served, seconds: float) -> int:
     return sum(counts)
 
 
-def test_many_clients_at_once(served: Served) -> None:
-    assert crowd(served, 1) >= 7 * CLIENTS
+def test_many_clients_at_once(own: Served) -> None:
+    assert crowd(own, 1) >= 7 * CLIENTS
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory is read from /proc")
-def test_many_clients_for_a_minute_without_growth(served: Served) -> None:
+def test_many_clients_for_a_minute_without_growth(own: Served) -> None:
     def memory() -> int:
         with open("/proc/self/statm", encoding="utf-8") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-    crowd(served, 15)
+    crowd(own, 15)
     before = memory()
-    answered = crowd(served, 60)
+    answered = crowd(own, 60)
     grown = memory() - before
     print(f"{answered} answers, {grown / 1e6:+.1f} MB")
     assert grown < 30e6

@@ -23,7 +23,8 @@ async function render() {
   const alive = () => mine === turn;
   const number = location.pathname.match(/^\/picture\/(\d+)$/)?.[1];
   const searching = location.pathname === "/";
-  if (!results.hidden && !searching) search.leave(Number(number));
+  if (!results.hidden && !searching) search.leave();
+  if (number) search.opened(Number(number));
   results.hidden = !searching;
   other.hidden = searching;
   document.querySelectorAll("nav a").forEach((link) => link.toggleAttribute("aria-current", link.pathname === location.pathname));

@@ -30,7 +30,7 @@ function operation(path, method, said, known) {
   return el("section", { class: "operation" },
     el("h2", { id: `op-${said.operationId}` }, el("code", { class: `method ${method}` }, method.toUpperCase()), " ", el("code", {}, path)),
     el("p", {}, said.description ?? said.summary),
-    said.parameters?.length ? el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Parameters of ${path}` }, el("table", {}, el("thead", {}, el("tr", {}, ["Parameter", "Type", "Meaning"].map((each) => el("th", { scope: "col" }, each)))),
+    said.parameters?.length ? el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Parameters of ${method.toUpperCase()} ${path}` }, el("table", {}, el("thead", {}, el("tr", {}, ["Parameter", "Type", "Meaning"].map((each) => el("th", { scope: "col" }, each)))),
       el("tbody", {}, said.parameters.map((each) => el("tr", {}, el("th", { scope: "row" }, el("code", {}, each.name)), el("td", {}, schemaName(each.schema)),
         el("td", {}, [each.description, limits(each.schema)].filter(Boolean).join(" ") || (each.in === "path" ? "In the address." : ""))))))) : null,
     el("p", {}, body ? ["Takes ", linked(body, known), ". "] : null, "Answers with ", linked(answer, known), ".", refusals.length ? ` Refuses with ${refusals.join(", ")}.` : ""),

@@ -46,7 +46,7 @@ export function toast(text) {
   toastTimer = setTimeout(() => { box.hidden = true; }, 7000);
 }
 
-export const percent = (share) => `${Math.round(100 * share)} %`;
+export const percent = (share) => (share > 0 && share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`);
 
 export function count(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;

@@ -95,18 +95,32 @@ export async function show() {
   document.title = now.q ? `${now.q} · seetell` : "seetell";
   if (shownFor === location.search) {
     scrollTo(0, scroll);
-    grid.querySelector(`a[data-id="${lastOpened}"]`)?.focus({ preventScroll: true });
+    focusOn(grid.querySelector(`a[data-id="${lastOpened}"]`));
     return;
   }
-  everything = false;
+  everything = byLikeness(now); // the nearest are what was asked for, however near they are
   showFilters(now);
   showSubject(now);
   await load(false);
 }
 
-export function leave(id) {
+/** The results go out of sight. */
+export function leave() {
   scroll = scrollY;
+}
+
+/** A picture is looked at: whoever comes back comes back to it. */
+export function opened(id) {
   lastOpened = id;
+}
+
+const byLikeness = (now) => Boolean((now.like || now.look) && !now.q.trim());
+
+function focusOn(link) {
+  if (!link) return;
+  grid.querySelector("a[tabindex='0']")?.setAttribute("tabindex", "-1");
+  link.tabIndex = 0;
+  link.focus();
 }
 
 /** The pictures before and after one in the results. */
@@ -212,7 +226,7 @@ function headline(now, asking, shown, answer) {
   const what = now.q.trim() ? `“${now.q.trim()}”` : now.look ? "your picture" : "this picture";
   if (!asking) return `${count(answer.total, "picture")}${tagged ? `: ${tagged}` : ""}`;
   if (!shown.length) return `Nothing here matches ${what}${tagged ? ` (${tagged})` : ""}`;
-  if (everything) return `The nearest to ${what}`;
+  if (everything) return byLikeness(now) ? `Most like ${what}${tagged ? ` (${tagged})` : ""}` : `The nearest to ${what}`;
   return `${shown.length}${plus} ${shown.length === 1 && !plus ? "picture matches" : "pictures match"} ${what}${tagged ? ` (${tagged})` : ""}`;
 }
 
@@ -232,7 +246,7 @@ function said(now, asking, shown, answer) {
   }
   const rest = rows.filter((row) => !row.matches);
   if (asking && !everything && rest.length) {
-    const nearest = shown.length ? "" : `The nearest is ${percent(rest[0].relevance)} likely to be what you asked for. `;
+    const nearest = shown.length ? "" : `The nearest is ${percent(rest[0].relevance || 0.001)} likely to be what you asked for. `;
     out.push(
       el("p", { class: shown.length ? "dim" : "empty" }, nearest,
         el("button", { type: "button", class: "link", onclick: showAll }, shown.length ? "Show less likely ones, too" : "Show the nearest anyway")),
