@@ -3,11 +3,11 @@
     python benchmarks/encode.py flickr8k:PATH [--encoder E] [--layout L]… [--count 1000] [--repetitions 3]
 
 They are measured in turn in the same run, so that whatever else the machine does meets all. A bare network runs on
-squares that are already in memory and scaled; nothing is decoded, kept or stored. There are two: the network as timm
-gives it, called with batches that all cores share, which is what one gets by calling it; and the network as
-`seetell learn features` runs it (batch normalisations folded, a batch for each core), which shows what the files cost.
-The end-to-end time is all that `seetell learn features` does after loading the encoder: folding, reading, hashing,
-decoding, preparing, encoding, storing.
+squares that are already in memory and scaled; nothing is decoded, kept or stored. There are two, both in PyTorch: the
+network as timm gives it, called with batches that all cores share, which is what one gets by calling it; and the
+network with its batch normalisations folded and a batch for each core, as it runs where no graph can be made of it.
+The end-to-end time is all that `seetell learn features` does after loading the encoder: folding, making a graph for
+ONNX Runtime, reading, hashing, decoding, preparing, encoding, storing.
 """
 
 import argparse
@@ -26,6 +26,7 @@ import torch
 from seetell.data import Record, open_dataset
 from seetell.images import decode
 from seetell.learn.encoders import DEFAULT_ENCODER, Encoder, encode_dataset, open_stores
+from seetell.learn.encoders.engines import fastest_engine
 from seetell.learn.encoders.keys import picture_key, usable_cores
 from seetell.learn.encoders.pipeline import CPU_BATCH, scale
 
@@ -43,7 +44,7 @@ def main() -> None:
     layouts = arguments.layout or ["grid"]
     records = open_dataset(arguments.dataset).records[: arguments.count]
     encoder = Encoder.load(arguments.encoder)
-    quick = encoder.for_inference()
+    folded = encoder.for_inference()
     plain = copy.deepcopy(encoder).eval().to(memory_format=torch.channels_last)
     size = encoder.preparation().size
     squares = torch.rand(arguments.batch, 3, size, size).contiguous(memory_format=torch.channels_last)
@@ -51,8 +52,8 @@ def main() -> None:
     print(f"{encoder.name}, {', '.join(layouts)}: {len(records)} pictures, batches of {arguments.batch}, {cores} cores")
 
     ways: dict[str, Callable[[tuple[Record, ...]], None]] = {
-        "bare, as timm gives it": lambda some: bare(plain, squares, len(some), 1, cores),
-        "bare, as it runs here": lambda some: bare(quick, squares, len(some), cores, 1),
+        "bare in PyTorch, as timm gives it": lambda some: bare(plain, squares, len(some), 1, cores),
+        "bare in PyTorch, folded": lambda some: bare(folded, squares, len(some), cores, 1),
         "end to end": lambda some: end_to_end(some, encoder, layouts, arguments.batch),
     }
     rates: dict[str, list[float]] = {name: [] for name in ways}
@@ -75,7 +76,7 @@ def main() -> None:
         print(f"end to end / {name}: {statistics.median(ratios):.3f} (from {min(ratios):.3f} to {max(ratios):.3f})")
     _, single, whole = (statistics.median(values) for values in processor.values())
     print(f"the latter by processor time, which other programs disturb less: {single / whole:.3f}")
-    for name, milliseconds in stages(records[:64], encoder, quick, layouts, arguments.batch).items():
+    for name, milliseconds in stages(records[:64], encoder, layouts, arguments.batch).items():
         print(f"  {name}: {milliseconds:.2f} ms a picture on one core")
 
 
@@ -101,9 +102,7 @@ def end_to_end(records: tuple[Record, ...], encoder: Encoder, layouts: list[str]
             raise SystemExit(f"not all pictures can be read: {report.unreadable[0]}")
 
 
-def stages(
-    records: tuple[Record, ...], encoder: Encoder, quick: Encoder, layouts: list[str], batch: int
-) -> dict[str, float]:
+def stages(records: tuple[Record, ...], encoder: Encoder, layouts: list[str], batch: int) -> dict[str, float]:
     """What each step costs, one after another on one core: milliseconds a picture."""
     preparation = encoder.preparation()
     spent: dict[str, float] = {}
@@ -118,6 +117,9 @@ def stages(
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         stores = open_stores(encoder, layouts, Path(folder), preparation)
+        began = time.perf_counter()
+        engine = fastest_engine(encoder, layouts, preparation.size, torch.device("cpu"), print)
+        print(f"{type(engine).__name__}, ready in {time.perf_counter() - began:.1f} s; of what it does then:")
         for start in range(0, len(records), batch):
             some = records[start : start + batch]
             with timed("read and hash (done twice)"):
@@ -130,10 +132,10 @@ def stages(
             with timed("scale"):
                 squares = scale(torch.from_numpy(np.stack(pixels)), preparation)
             with timed("network and layouts"):
-                features = quick.encode(squares, layouts)
+                features = engine(squares)
             with timed("store (waits for the disk)"):
                 for layout, store in stores.items():
-                    store.append(keys, features[layout].numpy())
+                    store.append(keys, features[layout])
     torch.set_num_threads(before)
     return spent
 

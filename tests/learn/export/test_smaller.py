@@ -12,7 +12,8 @@ from onnx import numpy_helper
 from tiny_trained import make
 
 from seetell.learn.encoders import Encoder
-from seetell.learn.export.graphs import Reading, to_onnx
+from seetell.learn.encoders.engines import Reading
+from seetell.learn.export.graphs import to_onnx
 from seetell.learn.export.heads import make_head
 from seetell.learn.export.smaller import channel_axes, make_smaller, quantised
 

@@ -74,7 +74,7 @@ def encode_dataset(
         precision: of the values on disk.
         batch_size, threads, device: see `Pipeline`.
         progress: who is told how far it is.
-        say: who is told, before it begins, how large it will be.
+        say: who is told, before it begins, how large it will be, and if the network can only run slowly.
     """
     began = time.monotonic()
     layouts = tuple(dict.fromkeys(layouts))
@@ -89,7 +89,9 @@ def encode_dataset(
 
     bad: dict[str, Skipped] = {}
     if pending:
-        pipeline = Pipeline(encoder, layouts, preparation, batch_size=batch_size, threads=threads, device=device)
+        pipeline = Pipeline(
+            encoder, layouts, preparation, batch_size=batch_size, threads=threads, device=device, say=say
+        )
         at_once = -(-_PICTURES_A_COMMIT // pipeline.batch_size)
         there = len(records) - len(pending)
         with progress.task("Encoding", total=len(records), unit="pictures", skipped=there) as task:

@@ -1,11 +1,10 @@
 """Pictures through a network with every core busy.
 
-Pictures are read, decoded and prepared ahead of the network, and on a CPU the network runs on several small batches
-side by side, one thread each: a batch that all cores share would have them wait for each other after every layer, and
-for the one that is decoding at the moment. On a GPU one thread feeds the network while all cores decode.
+Pictures are read, decoded and prepared ahead of the network, and on a CPU the network runs on several pictures side by
+side, one thread each: a batch that all cores share would have them wait for each other after every layer, and for the
+one that is decoding at the moment. On a GPU one thread feeds the network while all cores decode.
 """
 
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,13 +22,15 @@ from seetell.data import Record, Skipped
 from seetell.errors import PictureError
 from seetell.images import Preparation, decode
 from seetell.learn.encoders.encoder import Encoder
+from seetell.learn.encoders.engines import Features, TorchEngine, fastest_engine
 from seetell.learn.encoders.keys import picture_key, skipped, usable_cores
 
-# Squares that the network sees at once. On a CPU the intermediate results of more do not stay in a core's cache:
-# EfficientNet-Lite2 takes 39 ms a picture in batches of 4, and 63 ms in batches of 32.
+# Squares in a batch. ONNX Runtime sees them one by one. PyTorch sees them at once, and on a CPU the intermediate
+# results of more do not stay in a core's cache: EfficientNet-Lite2 takes 39 ms a picture in batches of 4, and 63 ms in
+# batches of 32.
 CPU_BATCH = 4
 GPU_BATCH = 64
-_MOST_WORKERS = 16  # each needs memory for a network's intermediate results
+_MOST_TORCH_WORKERS = 16  # each needs memory for the intermediate results of a batch
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -40,7 +41,7 @@ class Encoded:
     """Some pictures' features, and which of them could not be read; both by key."""
 
     keys: list[str] = field(default_factory=list)
-    values: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # layout → pictures × its shape
+    values: Features = field(default_factory=dict)
     unreadable: dict[str, Skipped] = field(default_factory=dict)
 
 
@@ -58,10 +59,11 @@ class Pipeline:
         encoder: as loaded; what runs is a copy made for it.
         layouts: which to read, in one pass.
         preparation: how pictures are prepared.
-        batch_size: pictures that the network sees at once, if not what suits the device. The last digits of features
-            depend on it.
+        batch_size: pictures that are encoded in one go, if not what suits the device. Where PyTorch runs the network,
+            the last digits of features depend on it.
         threads: how many to use; one for each core unless told.
         device: `cpu`, `cuda`, `mps`, or `auto` for the best there is.
+        say: who is told if the network can only run slowly.
     """
 
     def __init__(
@@ -73,18 +75,17 @@ class Pipeline:
         batch_size: int | None = None,
         threads: int | None = None,
         device: str = "auto",
+        say: Callable[[str], object] = lambda line: None,
     ) -> None:
         self.device = best_device() if device == "auto" else torch.device(device)
         with single_threaded():
-            self.encoder = encoder.for_inference().to(self.device)
-        self.layouts = tuple(layouts)
+            self.engine = fastest_engine(encoder, layouts, preparation.size, self.device, say)
         self.preparation = preparation
         squares = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
         self.batch_size = batch_size or max(1, squares // preparation.crop_count)
         threads = threads or usable_cores()
-        self.workers = min(threads, _MOST_WORKERS)
+        self.workers = min(threads, _MOST_TORCH_WORKERS) if isinstance(self.engine, TorchEngine) else threads
         self.threads_each = max(1, threads // self.workers)
-        self._own = threading.local()  # each thread's replica: a network being read serves one pass at a time
 
     def run(self, pictures: Iterable[tuple[str, Record]]) -> Iterator[Encoded]:
         """Encode pictures, given with their keys, in their order: batches of `batch_size` that can be read."""
@@ -125,12 +126,8 @@ class Pipeline:
     def _encode(self, batch: _Batch) -> Encoded:
         if not batch.keys:
             return Encoded(unreadable=batch.unreadable)
-        if not hasattr(self._own, "encoder"):
-            self._own.encoder = self.encoder.replica()
         pixels = torch.from_numpy(np.stack(batch.pixels)).to(self.device)
-        features = self._own.encoder.encode(scale(pixels, self.preparation), self.layouts)
-        values = {layout: each.float().cpu().numpy() for layout, each in features.items()}
-        return Encoded(batch.keys, values, batch.unreadable)
+        return Encoded(batch.keys, self.engine(scale(pixels, self.preparation)), batch.unreadable)
 
 
 def scale(pixels: Tensor, preparation: Preparation) -> Tensor:

@@ -44,7 +44,11 @@ class StoreSpec:
 
     @property
     def folder(self) -> str:
-        """The store's name: what a person looks for, and a hash of all that makes its values what they are."""
+        """The store's name: what a person looks for, and a hash of all that makes its values what they are.
+
+        What ran the network (PyTorch or ONNX Runtime, on which device) is left out: values differ by it in digits that
+        half precision mostly does not keep, and a store that is begun with one goes on with another.
+        """
         makers = (self.encoder_fingerprint, self.preparation.fingerprint(), self.layout.layout, self.precision)
         digest = hashlib.sha256(json.dumps([FORMAT, *makers]).encode("utf-8")).hexdigest()[:12]
         network = self.encoder.partition("@")[0]

@@ -14,8 +14,9 @@ from seetell.bundle import Bundle, EncoderPart, Layout, Manifest, Score, write_b
 from seetell.bundle.folder import check_target
 from seetell.bundle.manifest import check_name
 from seetell.errors import SeetellError
+from seetell.learn.encoders.engines import Reading
 from seetell.learn.export.compare import UnequalError, compare
-from seetell.learn.export.graphs import Reading, to_onnx
+from seetell.learn.export.graphs import to_onnx
 from seetell.learn.export.heads import make_head
 from seetell.learn.export.smaller import SMALLER, make_smaller
 from seetell.learn.export.trained import Trained, check_shared, open_runs, plain_numbers

@@ -2,9 +2,7 @@
 
 import contextlib
 import copy
-import logging
 import sys
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from unittest import mock
@@ -13,7 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
-OPSET = 18
+from seetell.learn.encoders.engines import OPSET, quietly
+
 IR = 8  # what ONNX Runtime 1.17 reads; the exporter writes newer numbers without needing them
 
 
@@ -84,18 +83,6 @@ class Scores(nn.Module):
         return logits, self.model.confidence(logits)  # type: ignore[operator]
 
 
-class Reading(nn.Module):
-    """An encoder: pixels to several layouts."""
-
-    def __init__(self, reader: nn.Module, layouts: Sequence[str]) -> None:
-        super().__init__()
-        self.reader, self.layouts = reader, tuple(layouts)
-
-    def forward(self, pixels: Tensor) -> tuple[Tensor, ...]:
-        features = self.reader(pixels)
-        return tuple(features[layout] for layout in self.layouts)
-
-
 def to_onnx(module: nn.Module, inputs: Mapping[str, Tensor], outputs: Sequence[str]) -> bytes:
     """A module as an ONNX graph.
 
@@ -110,7 +97,7 @@ def to_onnx(module: nn.Module, inputs: Mapping[str, Tensor], outputs: Sequence[s
         {0: rows, 1: words} if name == "tokens" and value.ndim == 2 else {0: rows} for name, value in inputs.items()
     ]
     dynamic: Any = (shapes[0], tuple(shapes[1:])) if isinstance(module, Step) else tuple(shapes)
-    with _quietly(), _onnx_gru(), torch.no_grad():
+    with quietly(), _onnx_gru(), torch.no_grad():
         program = torch.onnx.export(
             module.eval(),
             tuple(inputs.values()),
@@ -178,21 +165,3 @@ def _onnx_gru() -> Iterator[None]:
             if name.startswith("seetell.learn.models.") and hasattr(module, "run_packed"):
                 stack.enter_context(mock.patch.object(module, "run_packed", _run_gru))
         yield
-
-
-@contextlib.contextmanager
-def _quietly() -> Iterator[None]:
-    """The exporter speaks of its own inner workings, by warnings and by logging."""
-    noisy = [
-        logging.getLogger(name) for name in ("torch.onnx", "torch.export", "torch.__trace", "onnxscript", "onnx_ir")
-    ]
-    levels = [logger.level for logger in noisy]
-    try:
-        for logger in noisy:
-            logger.setLevel(logging.ERROR)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for logger, level in zip(noisy, levels, strict=True):
-            logger.setLevel(level)
