@@ -251,3 +251,19 @@ def test_a_closed_library_says_so(tmp_path: Path, bundle: Path) -> None:
     library.close()
     with pytest.raises(LibraryError, match="closed"):
         library.info()
+
+
+def test_counts_and_contents(library: Library) -> None:
+    assert library.count() == len(library.hashes()) == 12
+    assert library.count(tags=["red"]) == len(library.listed(tags=["red"])) == 4
+    assert library.count(tags=["red"], not_tags=["red"]) == 0
+    assert library.count(folder=library.info().folders[0], since=0) == 12
+    assert {each.hash for each in library.pictures(limit=12)} == library.hashes()
+
+
+def test_an_embedding_stands_for_its_picture(library: Library) -> None:
+    path = library.pictures(tags=["blue"])[0].path
+    seen = library.suite.retriever.pictures(path)
+    by_embedding, by_picture = library.search(like=seen, k=12), library.search(like=path, k=12)
+    assert [each.picture.id for each in by_embedding] == [each.picture.id for each in by_picture]
+    assert by_embedding[0].picture.labels == ("blue",)

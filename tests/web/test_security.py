@@ -117,6 +117,14 @@ def test_every_answer_carries_the_headers(shared: Served) -> None:
         assert "server" not in answer.headers
 
 
+def test_even_a_fault_of_ours_is_answered_properly(shared: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared.site.library, "count", lambda **_: 1 // 0)
+    answer = shared.ask("/api/search")
+    assert answer.status == 500
+    assert "terminal" in answer.json["remedy"]
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
 def test_websockets_are_refused(shared: Served) -> None:
     answer = shared.ask(
         "/api/events",

@@ -27,6 +27,7 @@ class Models:
         self.named = None if named is None else find(named)
         self._lock = threading.Lock()
         self._suite: Suite | None = None
+        self._fingerprint = ""  # of that suite; a bundle computes its own anew each time
         self._old: list[Suite] = []
 
     def row(self) -> BundleRow | None:
@@ -67,10 +68,11 @@ class Models:
         """The suite in use; after a reindex, by whomever, the new one."""
         row = self.settle()
         with self._lock:
-            if self._suite is None or self._suite.bundle.fingerprint != row.fingerprint:
+            if self._suite is None or self._fingerprint != row.fingerprint:
                 if self._suite is not None:
                     self._old.append(self._suite)  # another thread may be using it
                 self._suite = Suite(Bundle.open(self._place(row)), threads=self._threads)
+                self._fingerprint = row.fingerprint
             return self._suite
 
     def _place(self, row: BundleRow) -> Path:

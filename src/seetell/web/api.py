@@ -1,6 +1,7 @@
 """The JSON API about pictures: searching, showing, telling, editing."""
 
 import asyncio
+import os
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from starlette.requests import ClientDisconnect
 import seetell
 from seetell.library import LibraryError, Picture
 from seetell.library.edits import KEEP
+from seetell.library.exporting import shown
 from seetell.web.answers import Edit, LibraryAnswer, PictureAnswer, Problem, SearchAnswer, TagAnswer, version
 from seetell.web.looks import Look
 from seetell.web.site import UPLOADS, Site
@@ -74,7 +76,7 @@ def routes(site: Site) -> APIRouter:
         """The pictures that fit best; without a question all of them, the newest first."""
 
         def find() -> SearchAnswer:
-            alike = like if not look else site.looks.embedding(look, library.info().fingerprint)
+            alike = like if not look else site.looks.embedding(look, library.suite.bundle.fingerprint)
             if look and alike is None:
                 raise HTTPException(404, "that picture is not remembered any more; show it again")
             if q.strip() or alike is not None:
@@ -149,7 +151,7 @@ def routes(site: Site) -> APIRouter:
         """The file itself, to be kept."""
         chosen = await site.quick.run(get, number)
         data = await site.copying.run(content, chosen)
-        name = site.describes().picture(chosen).name
+        name = shown(os.path.basename(chosen.path))
         return Response(data, media_type="application/octet-stream", headers={"Content-Disposition": _attachment(name)})
 
     @api.post(

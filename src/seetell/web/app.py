@@ -9,6 +9,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.types import ASGIApp
 
 import seetell
 from seetell.errors import PictureError, SeetellError
@@ -42,8 +43,8 @@ def assets() -> dict[str, Asset]:
     return found
 
 
-def create_app(site: Site) -> FastAPI:
-    """The page and its API over one library."""
+def create_app(site: Site) -> ASGIApp:
+    """The page and its API over one library, guarded."""
     app = FastAPI(
         title="seetell",
         version=seetell.__version__,
@@ -58,8 +59,7 @@ def create_app(site: Site) -> FastAPI:
     app.include_router(bundles.routes(site))
     _add_pages(app)
     _add_errors(app)
-    app.add_middleware(Guard, access=site.access)
-    return app
+    return Guard(app, site.access)  # outermost, so that even an answer to a fault of ours carries its headers
 
 
 def _add_pages(app: FastAPI) -> None:
@@ -102,7 +102,11 @@ def _add_errors(app: FastAPI) -> None:
         status = 410 if isinstance(error, GoneError) else 422 if isinstance(error, PictureError) else 409
         return problem(status, error.problem, error.remedy)
 
+    async def fault(request: Request, error: Exception) -> Response:
+        return problem(500, "something went wrong in the server", "The terminal says what")
+
     app.add_exception_handler(StarletteHTTPException, refused)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, wrong)  # type: ignore[arg-type]
     app.add_exception_handler(BusyError, busy)  # type: ignore[arg-type]
     app.add_exception_handler(SeetellError, user)  # type: ignore[arg-type]
+    app.add_exception_handler(Exception, fault)

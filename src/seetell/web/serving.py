@@ -4,6 +4,7 @@ import contextlib
 import signal
 import socket
 import sys
+import threading
 from types import FrameType
 
 import uvicorn
@@ -78,6 +79,7 @@ def address(listener: socket.socket, host: str, token: str = "") -> str:
 def serve(site: Site, listener: socket.socket) -> None:
     """Answer until Ctrl-C or SIGTERM. What was being indexed is finished and kept."""
     server = Server(site)
+    threading.Thread(target=site.warm, daemon=True).start()
     before = signal.getsignal(signal.SIGTERM)
     # uvicorn gives the signal that ended it to whoever had it before; here it has done its work.
     signal.signal(signal.SIGTERM, lambda number, frame: None)

@@ -1,8 +1,10 @@
 """What the page's answers are made of: the library, the desks where work is done, and what is remembered."""
 
+import contextlib
 import threading
 from collections import OrderedDict
 
+from seetell.errors import SeetellError
 from seetell.library import Library, Picture, Report
 from seetell.runtime import Captioned
 from seetell.web.answers import Describes
@@ -53,6 +55,12 @@ class Site:
             while len(self._told) > KEPT:
                 self._told.popitem(last=False)
         return made
+
+    def warm(self) -> None:
+        """Open the bundle before somebody waits for it."""
+        with contextlib.suppress(SeetellError):  # whoever needs it is told
+            if self.library.info().fingerprint and "retriever" in self.library.suite.kinds:
+                self.library.suite.retriever.texts(["a picture"])
 
     def close(self) -> None:
         """Let the threads go; the library is the caller's to close."""
