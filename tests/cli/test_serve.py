@@ -25,6 +25,7 @@ from tiny_bundles import write_tiny
 def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SEETELL_LIBRARY", str(tmp_path / "library"))
     monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
+    monkeypatch.setattr("seetell.bundle.places.builtin_folder", lambda: tmp_path / "none")
     monkeypatch.delenv("SEETELL_TOKEN", raising=False)
     write_tiny(tmp_path / "bundles" / "tiny")
     (tmp_path / "photos").mkdir()
@@ -94,10 +95,18 @@ def test_mistakes_are_told_before_anything_is_made(photos: Path, tmp_path: Path)
         (str(photos / "none"),): "no such folder",
         ("--bundle", "tinny"): "Did you mean tiny",
         ("--host", "0.0.0.0", "--token", "short"): "shorter than 16",
+        (str(photos),): "no built-in bundle",
     }.items():
         result = CliRunner().invoke(app, ["serve", *arguments])
         assert isinstance(result.exception, SeetellError), result.output
         assert says in str(result.exception)
+
+
+def test_a_library_of_another_bundle_is_refused_at_once(photos: Path, tmp_path: Path) -> None:
+    write_tiny(tmp_path / "bundles" / "finder", ("retriever",))
+    assert CliRunner().invoke(app, ["index", str(photos), "--bundle", "tiny", "--quiet"]).exit_code == 0
+    result = CliRunner().invoke(app, ["serve", "--bundle", "finder"])
+    assert "cannot be compared" in str(result.exception)
 
 
 def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ def photos(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is installed here or built in: a test sees only what it adds."""
+    monkeypatch.setattr("seetell.bundle.places.builtin_folder", lambda: tmp_path / "none")
     monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "added"))
 
 

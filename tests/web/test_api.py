@@ -72,6 +72,12 @@ def test_pages_of_a_search_follow_each_other(served: Served) -> None:
     assert parts == whole
 
 
+def test_there_is_an_end_to_pages(served: Served) -> None:
+    for asked in ({"offset": 1_000_000}, {"q": "red", "offset": 1_000_000}):
+        found = search(served, **asked)
+        assert (found["rows"], found["more"]) == ([], False)
+
+
 def test_filters_by_tag_with_and_without(served: Served) -> None:
     assert {colour(row) for row in search(served, tag="red")["rows"]} == {"red"}
     assert search(served, tag="red")["total"] == 4

@@ -28,6 +28,7 @@ def serve(
     if folder is not None and not folder.is_dir():
         raise SeetellError("there is no such folder", where=str(folder))
 
+    from seetell.bundle import find
     from seetell.library import Library
     from seetell.web import Access, Site, bind
     from seetell.web import serve as run
@@ -37,6 +38,11 @@ def serve(
     with Library.open(library, bundle=bundle or None, mend=True, threads=threads or None) as opened:
         if opened.rebuilt:
             typer.echo(f"seetell: the library was damaged and has been rebuilt with {opened.rebuilt}", err=True)
+        # What is wrong with the bundle is told here, not on the page.
+        if opened.info().fingerprint:
+            _ = opened.suite
+        elif folder is not None:
+            find(bundle or None)
         listener = bind(host, port)
         site = Site(opened, access)
         if folder is not None:

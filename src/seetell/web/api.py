@@ -21,7 +21,7 @@ from seetell.web.thumbnails import content
 
 FOR_EVER, ASK_AGAIN = "private, max-age=31536000, immutable", "private, no-cache"
 BODY_SECONDS = 60.0  # in which an upload must have come
-MOST_ROWS = 2_000
+MOST_ROWS = 10_000  # of a search; all pictures together may be as many as they like
 
 Number = Annotated[int, Path(ge=1, le=2**53, description="A picture's number in the library.")]
 Tags = Annotated[list[str], Query(max_length=20)]
@@ -70,7 +70,7 @@ def routes(site: Site) -> APIRouter:
         not_tag: Tags = [],  # noqa: B006
         like: Annotated[int | None, Query(ge=1, le=2**53, description="Pictures like this one of the library.")] = None,
         look: Annotated[str, Query(max_length=64, description="Pictures like one that was shown.")] = "",
-        offset: Annotated[int, Query(ge=0, le=MOST_ROWS)] = 0,
+        offset: Annotated[int, Query(ge=0, le=2**40)] = 0,
         limit: Annotated[int, Query(ge=1, le=200)] = 60,
     ) -> SearchAnswer:
         """The pictures that fit best; without a question all of them, the newest first."""
@@ -80,7 +80,8 @@ def routes(site: Site) -> APIRouter:
             if look and alike is None:
                 raise HTTPException(404, "that picture is not remembered any more; show it again")
             if q.strip() or alike is not None:
-                results = library.search(q, like=alike, tags=tag, not_tags=not_tag, k=offset + limit + 1)
+                k = min(offset + limit + 1, MOST_ROWS)
+                results = library.search(q, like=alike, tags=tag, not_tags=not_tag, k=k)
                 rows = results.rows[offset:]
             else:
                 results = library.listed(offset, limit + 1, tags=tag, not_tags=not_tag)
@@ -117,7 +118,7 @@ def routes(site: Site) -> APIRouter:
             )
             return site.describes().picture(changed)
 
-        return await site.quick.run(write)
+        return await site.writing.run(write)
 
     @api.get("/pictures/{number}/told", responses=refusals(404, 409, 410, 503))
     async def tell(number: Number) -> Told:

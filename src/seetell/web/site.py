@@ -29,6 +29,7 @@ class Site:
     def __init__(self, library: Library, access: Access, *, threads: int = 2) -> None:
         self.library, self.access = library, access
         self.quick = Desk("quick", 4, 2_000)  # a search, a row of the database
+        self.writing = Desk("writing", 1, 500)  # edits: one at a time anyway, and none keeps a search waiting
         self.copying = Desk("copying", 2, 2_000)  # thumbnails
         self.telling = Desk("telling", threads, 256)  # the networks
         self.thumbnails = Thumbnails(library.path)
@@ -66,7 +67,7 @@ class Site:
         """Let the threads go; the library is the caller's to close."""
         self.indexer.close()
         self.indexer.join()
-        for desk in (self.quick, self.copying, self.telling):
+        for desk in (self.quick, self.writing, self.copying, self.telling):
             desk.close()
 
     def _after(self, report: Report) -> None:

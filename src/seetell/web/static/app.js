@@ -27,7 +27,7 @@ async function render() {
   if (number) search.opened(Number(number));
   results.hidden = !searching;
   other.hidden = searching;
-  document.querySelectorAll("nav a").forEach((link) => link.toggleAttribute("aria-current", link.pathname === location.pathname));
+  document.querySelectorAll("nav a").forEach((link) => link.setAttribute("aria-current", link.pathname === location.pathname ? "page" : "false"));
   if (!number) picture.leave();
   if (searching) return search.show();
   other.setAttribute("aria-busy", "true");

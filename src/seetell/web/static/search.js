@@ -1,7 +1,7 @@
 // The search: a question and filters in the address, results as one types, and what to say when nothing matches.
 
 import { get } from "./api.js";
-import { address, alt, announce, byId, count, el, icon, percent } from "./dom.js";
+import { address, alt, announce, byId, count, el, icon, percent, toast } from "./dom.js";
 import { Stage, reader, tagList, words } from "./told.js";
 
 const PAUSE = 160; // milliseconds without a key before the server is asked
@@ -182,6 +182,10 @@ async function load(further, quiet = false) {
     if (!quiet && !further) announce(summary.textContent);
   } catch (error) {
     if (mine !== asked || error.name === "AbortError") return;
+    if (further || quiet) { // what is there already stays
+      toast(error.message);
+      return;
+    }
     rows = [];
     shownFor = null;
     grid.replaceChildren();
