@@ -14,6 +14,7 @@ from web_server import COLOURS, Served, paint, running
 from seetell.bundle import add
 from seetell.library import Library
 from seetell.web import Access
+from seetell.web.desk import Desk
 from tiny_bundles import write_tiny
 
 
@@ -205,6 +206,16 @@ def test_an_upright_telephone_picture_is_seen_upright(served: Served) -> None:
     look = show(served, stream.getvalue(), "image/jpeg")
     left, top, right, bottom = look["told"]["box"]
     assert bottom - top < right - left == pytest.approx(1)
+
+
+def test_whoever_comes_when_all_chairs_are_taken_is_told_to_come_again(
+    own: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own.site, "telling", Desk("full", 1, -1))
+    answer = own.ask("/api/pictures/1/told")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "2")
+    assert own.ask("/api/looks", "POST", png(COLOURS["red"]), Content_Type="image/png").status == 503
+    assert search(own, q="red")["rows"]  # what needs no network goes on
 
 
 # Indexing, bundles, pages

@@ -77,7 +77,8 @@ def test_a_request_without_a_host_is_refused(shared: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "http://localhost.evil.example", "file://", "http://127.0.0.1:1"]
+    "origin",
+    ["https://evil.example", "null", "http://localhost.evil.example", "file://", "http://127.0.0.1:1", "http://[", ""],
 )
 @pytest.mark.parametrize(
     ("method", "path"), [("PATCH", "/api/pictures/1"), ("POST", "/api/update"), ("POST", "/api/looks")]

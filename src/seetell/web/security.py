@@ -116,6 +116,12 @@ def host_name(header: str) -> str:
         return ""
 
 
+def _place(origin: str) -> str:
+    """Host and port of an Origin header; nothing if it is not one."""
+    scheme, _, place = origin.lower().partition("://")
+    return place if scheme in ("http", "https") else ""
+
+
 class Refusal(Exception):
     """A request that is not answered, and why."""
 
@@ -174,12 +180,11 @@ class Guard:
         if scope["method"] in _SAFE:
             return
         origin = headers.get("origin")
-        if (origin is None and site not in ("same-origin", "none")) or (
-            origin is not None and urlsplit(origin).netloc.lower() != host.lower()
-        ):
+        ours = site in ("same-origin", "none") if origin is None else _place(origin) == host.lower()
+        if not ours:
             raise Refusal(HTTPStatus.FORBIDDEN, "only this server's own page may change something")
         length = headers.get("content-length", "")
-        if not length.isdecimal():
+        if not length.isdecimal() or len(length) > 15:
             raise Refusal(HTTPStatus.LENGTH_REQUIRED, "a request with a body must say how long it is")
         most = UPLOAD_BYTES if scope["path"] == UPLOAD else BODY_BYTES
         if int(length) > most:
