@@ -236,6 +236,10 @@ def test_an_edit_is_kept_and_found(page: "Page", own: Served) -> None:
     page.get_by_role("button", name="Use the model's caption again").click()
     until(page, "() => !document.body.textContent.includes('You wrote this.')")
     assert page.locator("h1").last.inner_text() == "a blue thing"
+    page.keyboard.press("Escape")  # the results are those of the question, with the picture as it is now
+    expect_captions(page, {"a blue thing"})
+    assert page.locator("h1:visible").inner_text() == "1 picture matches “kettle”"
+    assert page.locator("#view-search .grid .sure").count() == 1
 
 
 def test_a_caption_is_read_aloud_word_by_word(page: "Page", served: Served) -> None:

@@ -16,7 +16,8 @@ async function ask(path, options = {}) {
     throw new Refused(0, "The server does not answer", "Is `seetell serve` still running?");
   }
   const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(answer.status, said.problem || `The server answered ${answer.status}`, said.remedy || "");
+  if (!answer.ok)
+    throw new Refused(answer.status, said.problem || `The server answered ${answer.status}`, said.remedy || "");
   return said;
 }
 

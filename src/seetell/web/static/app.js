@@ -2,8 +2,10 @@
 
 import * as bundles from "./bundles.js";
 import { announce, byId, el } from "./dom.js";
+import { loadTags } from "./filters.js";
 import * as picture from "./picture.js";
 import * as progress from "./progress.js";
+import { leads, question } from "./route.js";
 import * as search from "./search.js";
 import * as upload from "./upload.js";
 
@@ -27,17 +29,26 @@ async function render() {
   if (number) search.opened(Number(number));
   results.hidden = !searching;
   other.hidden = searching;
-  document.querySelectorAll("nav a").forEach((link) => link.setAttribute("aria-current", link.pathname === location.pathname ? "page" : "false"));
+  document
+    .querySelectorAll("nav a")
+    .forEach((link) => link.setAttribute("aria-current", link.pathname === location.pathname ? "page" : "false"));
   if (!number) picture.leave();
   if (searching) return search.show();
   other.setAttribute("aria-busy", "true");
   try {
     scrollTo(0, 0);
-    if (number) await picture.show(other, Number(number), go, alive);
+    if (number) await picture.show(other, Number(number), alive);
     else await bundles.show(other, alive);
   } catch (error) {
     if (alive()) {
-      other.replaceChildren(el("div", { class: "empty" }, el("p", {}, error.message), el("p", {}, el("a", { href: "/", "data-route": true }, "All pictures"))));
+      other.replaceChildren(
+        el(
+          "div",
+          { class: "empty" },
+          el("p", {}, error.message),
+          el("p", {}, el("a", { href: "/", "data-route": true }, "All pictures")),
+        ),
+      );
       announce(error.message);
     }
   } finally {
@@ -48,14 +59,23 @@ async function render() {
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[data-route]");
-  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (
+    !link ||
+    event.defaultPrevented ||
+    event.button ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.shiftKey ||
+    event.altKey
+  )
+    return;
   event.preventDefault();
   if (link.classList.contains("brand")) byId("q").value = "";
   go(link.pathname + link.search, { replace: link.hasAttribute("data-replace") });
 });
 
 addEventListener("popstate", () => {
-  if (location.pathname === "/") byId("q").value = search.question().q;
+  if (location.pathname === "/") byId("q").value = question().q;
   render();
 });
 
@@ -81,7 +101,11 @@ document.addEventListener("keydown", (event) => {
     byId("q").focus();
     byId("q").select();
   } else if (event.key === "?") help();
-  else if (location.pathname.startsWith("/picture/") && picture.keys[event.key] && !(arrows && event.target.closest?.(".grid, .words"))) {
+  else if (
+    location.pathname.startsWith("/picture/") &&
+    picture.keys[event.key] &&
+    !(arrows && event.target.closest?.(".grid, .words"))
+  ) {
     event.preventDefault();
     picture.keys[event.key]();
   }
@@ -90,33 +114,88 @@ document.addEventListener("keydown", (event) => {
 // --- help
 
 const KEYS = [
-  ["/", "go to the search box"], ["↓", "from the search box to the pictures"], ["← → ↑ ↓", "walk over the pictures, or the words of a caption"],
-  ["Enter", "open a picture"], ["← →", "on a picture's page: the one before, the next"], ["e", "edit caption and tags (Ctrl+Enter saves)"],
-  ["r", "read aloud"], ["l", "more like this"], ["Esc", "back"], ["?", "this help"],
+  ["/", "go to the search box"],
+  ["↓", "from the search box to the pictures"],
+  ["← → ↑ ↓", "walk over the pictures, or the words of a caption"],
+  ["Enter", "open a picture"],
+  ["← →", "on a picture's page: the one before, the next"],
+  ["e", "edit caption and tags (Ctrl+Enter saves)"],
+  ["r", "read aloud"],
+  ["l", "more like this"],
+  ["Esc", "back"],
+  ["?", "this help"],
 ];
 
 function help() {
   const single = el("input", { type: "checkbox", id: "single" });
   single.checked = !localStorage.getItem(OFF);
-  single.addEventListener("change", () => (single.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1")));
-  const dialog = el("dialog", { class: "help", "aria-labelledby": "help-title", onclose: () => dialog.remove(), onclick: (event) => { if (event.target === dialog) dialog.close(); } },
-    el("div", {},
+  single.addEventListener("change", () =>
+    single.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1"),
+  );
+  const dialog = el(
+    "dialog",
+    {
+      class: "help",
+      "aria-labelledby": "help-title",
+      onclose: () => dialog.remove(),
+      onclick: (event) => {
+        if (event.target === dialog) dialog.close();
+      },
+    },
+    el(
+      "div",
+      {},
       el("h2", { id: "help-title" }, "Keys"),
-      el("table", {}, el("tbody", {}, KEYS.map(([key, what]) => el("tr", {}, el("th", { scope: "row" }, key.split(" ").map((each) => el("kbd", {}, each))), el("td", {}, what))))),
+      el(
+        "table",
+        {},
+        el(
+          "tbody",
+          {},
+          KEYS.map(([key, what]) =>
+            el(
+              "tr",
+              {},
+              el(
+                "th",
+                { scope: "row" },
+                key.split(" ").map((each) => el("kbd", {}, each)),
+              ),
+              el("td", {}, what),
+            ),
+          ),
+        ),
+      ),
       el("p", {}, single, el("label", { for: "single" }, " Single letters are keys")),
       el("p", {}, "Drop a picture anywhere, or paste one, to have it told and to search by it."),
-      el("p", { class: "actions" },
-        el("button", { type: "button", onclick: () => { dialog.close(); progress.lookForNew(); } }, "Look for new pictures"),
+      el(
+        "p",
+        { class: "actions" },
+        el(
+          "button",
+          {
+            type: "button",
+            onclick: () => {
+              dialog.close();
+              progress.lookForNew();
+            },
+          },
+          "Look for new pictures",
+        ),
         el("a", { class: "button", href: "/api/docs" }, "API"),
-        el("button", { type: "button", class: "main", autofocus: true, onclick: () => dialog.close() }, "Close"))));
+        el("button", { type: "button", class: "main", autofocus: true, onclick: () => dialog.close() }, "Close"),
+      ),
+    ),
+  );
   document.body.append(dialog);
   dialog.showModal();
 }
 
 byId("help").addEventListener("click", help);
 history.scrollRestoration = "manual";
-search.begin(go);
-upload.begin(go);
+leads(go);
+search.begin();
+upload.begin();
 progress.begin(() => search.refresh());
-search.loadTags();
+loadTags();
 render();

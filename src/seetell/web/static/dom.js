@@ -7,7 +7,8 @@ export function el(tag, attributes = {}, ...children) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (name === "dataset") Object.assign(made.dataset, value);
-    else if (name === "style") for (const [property, each] of Object.entries(value)) made.style.setProperty(property, each);
+    else if (name === "style")
+      for (const [property, each] of Object.entries(value)) made.style.setProperty(property, each);
     else made.setAttribute(name, value === true ? "" : String(value));
   }
   made.append(...children.flat().filter((each) => each !== null && each !== undefined && each !== false));
@@ -43,7 +44,9 @@ export function toast(text) {
   box.textContent = text;
   box.hidden = false;
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => { box.hidden = true; }, 7000);
+  toastTimer = setTimeout(() => {
+    box.hidden = true;
+  }, 7000);
 }
 
 export const percent = (share) => (share > 0 && share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`);

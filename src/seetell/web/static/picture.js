@@ -1,8 +1,10 @@
 // A picture's page: what was told of it and where the model looked, what people say, more like it.
 
 import { get, send } from "./api.js";
-import { address, alt, announce, byId, bytes, count, el, icon, toast } from "./dom.js";
-import { addressOf, around, card, replaced, walk } from "./search.js";
+import { card, walk } from "./cards.js";
+import { address, alt, announce, bytes, el, icon, toast } from "./dom.js";
+import { addressOf, go } from "./route.js";
+import { around, replaced } from "./search.js";
 import { stopSpeaking } from "./speech.js";
 import { Stage, reader, tagList, words } from "./told.js";
 
@@ -21,12 +23,12 @@ export const keys = {
 };
 
 /** Fill the view with a picture; `alive` says whether the view is still wanted. */
-export async function show(view, number, go, alive) {
+export async function show(view, number, alive) {
   stopSpeaking();
   current = null;
   const picture = await get(`/api/pictures/${number}`);
   if (!alive()) return;
-  const page = new Page(picture, go);
+  const page = new Page(picture);
   current = page;
   view.replaceChildren(page.element);
   page.heading.focus({ preventScroll: true });
@@ -40,9 +42,8 @@ export function leave() {
 }
 
 class Page {
-  constructor(picture, go) {
+  constructor(picture) {
     this.picture = picture;
-    this.go = go;
     this.told = null;
     this.stage = new Stage(address(picture, "view"), alt(picture), picture.width, picture.height);
     this.heading = el("h1", { tabindex: -1 });
@@ -50,31 +51,91 @@ class Page {
     this.tags = el("div");
     this.form = el("div");
     this.alike = el("section", { class: "alike", hidden: true });
-    const onTag = (event, label) => { event.preventDefault(); this.go(addressOf({ tags: [label] })); };
+    const onTag = (event, label) => {
+      event.preventDefault();
+      go(addressOf({ tags: [label] }));
+    };
     this.onTag = onTag;
     const near = around(picture.id);
-    const step = (kind, to, text, path) => to
-      ? el("a", { class: `button quiet ${kind}`, href: `/picture/${to.id}`, "data-route": true, "data-replace": true, "aria-label": text, title: text }, icon(path))
-      : el("span", { class: "button quiet", "aria-hidden": "true" }, icon(path));
+    const step = (kind, to, text, path) =>
+      to
+        ? el(
+            "a",
+            {
+              class: `button quiet ${kind}`,
+              href: `/picture/${to.id}`,
+              "data-route": true,
+              "data-replace": true,
+              "aria-label": text,
+              title: text,
+            },
+            icon(path),
+          )
+        : el("span", { class: "button quiet", "aria-hidden": "true" }, icon(path));
     this.editButton = el("button", { type: "button", onclick: () => this.edit() }, icon(EDIT), "Edit");
-    this.element = el("article", { class: "picture" },
-      el("div", { class: "bar" },
-        el("a", { class: "button quiet", href: "/", onclick: (event) => this.back(event) }, icon("M15 5l-7 7 7 7"), "Back"),
-        el("span", { class: "steps" }, step("before", near.before, "The picture before", "M15 5l-7 7 7 7"), step("after", near.after, "The next picture", "M9 5l7 7-7 7"))),
-      el("div", { class: "both" },
+    this.element = el(
+      "article",
+      { class: "picture" },
+      el(
+        "div",
+        { class: "bar" },
+        el(
+          "a",
+          { class: "button quiet", href: "/", onclick: (event) => this.back(event) },
+          icon("M15 5l-7 7 7 7"),
+          "Back",
+        ),
+        el(
+          "span",
+          { class: "steps" },
+          step("before", near.before, "The picture before", "M15 5l-7 7 7 7"),
+          step("after", near.after, "The next picture", "M9 5l7 7-7 7"),
+        ),
+      ),
+      el(
+        "div",
+        { class: "both" },
         this.stage.element,
-        el("div", { class: "side" },
-          this.heading, this.said,
-          el("div", { class: "actions" },
-            (this.readButton = reader(() => alt(this.picture), (place) => { if (!this.isEdited("caption")) this.spoken?.(place); })),
-            el("a", { class: "button like", href: addressOf({ like: picture.id }), "data-route": true }, icon(LIKE), "More like this"),
+        el(
+          "div",
+          { class: "side" },
+          this.heading,
+          this.said,
+          el(
+            "div",
+            { class: "actions" },
+            (this.readButton = reader(
+              () => alt(this.picture),
+              (place) => {
+                if (!this.isEdited("caption")) this.spoken?.(place);
+              },
+            )),
+            el(
+              "a",
+              { class: "button like", href: addressOf({ like: picture.id }), "data-route": true },
+              icon(LIKE),
+              "More like this",
+            ),
             this.editButton,
-            el("a", { class: "button", href: `/api/pictures/${picture.id}/original`, download: true }, icon(SAVE), "Download")),
+            el(
+              "a",
+              { class: "button", href: `/api/pictures/${picture.id}/original`, download: true },
+              icon(SAVE),
+              "Download",
+            ),
+          ),
           this.form,
-          el("h2", {}, "Tags"), this.tags,
-          picture.description ? [el("h2", {}, "Written in the file or in a table"), el("p", {}, picture.description)] : null,
-          el("h2", {}, "File"), this.facts())),
-      this.alike);
+          el("h2", {}, "Tags"),
+          this.tags,
+          picture.description
+            ? [el("h2", {}, "Written in the file or in a table"), el("p", {}, picture.description)]
+            : null,
+          el("h2", {}, "File"),
+          this.facts(),
+        ),
+      ),
+      this.alike,
+    );
     this.draw();
   }
 
@@ -92,10 +153,23 @@ class Page {
     const { picture } = this;
     const when = new Date(1000 * picture.taken);
     const row = (name, ...value) => [el("dt", {}, name), el("dd", {}, ...value)];
-    return el("dl", { class: "facts" },
-      row(picture.files.length > 1 ? "Places" : "Place", picture.files.map((file) => el("span", { class: "path" }, file))),
+    return el(
+      "dl",
+      { class: "facts" },
+      row(
+        picture.files.length > 1 ? "Places" : "Place",
+        picture.files.map((file) => el("span", { class: "path" }, file)),
+      ),
       row("Size", `${picture.width} × ${picture.height} pixels, ${bytes(picture.bytes)}`),
-      row("Taken", el("time", { datetime: when.toISOString() }, when.toLocaleString(undefined, { dateStyle: "long", timeStyle: "short" }))));
+      row(
+        "Taken",
+        el(
+          "time",
+          { datetime: when.toISOString() },
+          when.toLocaleString(undefined, { dateStyle: "long", timeStyle: "short" }),
+        ),
+      ),
+    );
   }
 
   draw() {
@@ -108,11 +182,13 @@ class Page {
     this.heading.classList.toggle("hidden", Boolean(same && told.words.length));
     const model = told?.words.length ? words(told, this.stage) : null;
     this.spoken = same ? model?.spoken : null;
-    this.said.replaceChildren(...[
-      this.isEdited("caption") ? el("p", { class: "dim" }, "You wrote this.") : null,
-      model && !same ? el("p", { class: "dim" }, "The model said:") : null,
-      model ? el("div", { class: same ? "large" : "" }, model.element) : null,
-    ].filter(Boolean));
+    this.said.replaceChildren(
+      ...[
+        this.isEdited("caption") ? el("p", { class: "dim" }, "You wrote this.") : null,
+        model && !same ? el("p", { class: "dim" }, "The model said:") : null,
+        model ? el("div", { class: same ? "large" : "" }, model.element) : null,
+      ].filter(Boolean),
+    );
     this.tags.replaceChildren(tagList(picture.tags, this.isEdited("tags"), this.onTag));
   }
 
@@ -136,10 +212,16 @@ class Page {
     try {
       const found = await get(`/api/search?like=${this.picture.id}&limit=12`);
       if (!alive() || !found.rows.length) return;
-      const grid = el("ul", { class: "grid small", "aria-label": "Pictures like this one", onkeydown: walk }, found.rows.map((row, place) => card({ ...row, matches: true }, false, place === 0)));
+      const grid = el(
+        "ul",
+        { class: "grid small", "aria-label": "Pictures like this one", onkeydown: walk },
+        found.rows.map((row, place) => card({ ...row, matches: true }, false, place === 0)),
+      );
       this.alike.replaceChildren(el("h2", {}, "More like this"), grid);
       this.alike.hidden = false;
-    } catch { /* a bundle that cannot search has none */ }
+    } catch {
+      /* a bundle that cannot search has none */
+    }
   }
 
   edit() {
@@ -149,23 +231,56 @@ class Page {
     caption.value = picture.caption;
     const tags = el("input", { id: "tags", type: "text", autocomplete: "off", "aria-describedby": "tags-help" });
     tags.value = picture.tags.map((tag) => tag.label).join(", ");
-    const close = () => { this.form.replaceChildren(); this.editButton.focus(); };
-    const again = (what, text) => this.isEdited(what) ? el("button", { type: "button", class: "link", onclick: () => this.save({ [what]: null }, close) }, text) : null;
-    const form = el("form", { class: "edit", onsubmit: (event) => {
-      event.preventDefault();
-      const list = [...new Set(tags.value.split(/[,;\n]/).map((tag) => tag.trim()).filter(Boolean))];
-      const changes = {};
-      if (caption.value.trim() !== picture.caption) changes.caption = caption.value.trim() || null;
-      if (list.join("\n") !== picture.tags.map((tag) => tag.label).join("\n")) changes.tags = list;
-      if (Object.keys(changes).length) this.save(changes, close);
-      else close();
-    }, onkeydown: (event) => {
-      if (event.key === "Escape") { event.stopPropagation(); close(); }
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-    } },
-      el("label", { for: "caption" }, "Caption"), caption, again("caption", "Use the model's caption again"),
-      el("label", { for: "tags" }, "Tags"), tags, el("p", { id: "tags-help", class: "dim" }, "Separated by commas."), again("tags", "Use the model's tags again"),
-      el("div", { class: "actions" }, el("button", { type: "submit", class: "main" }, "Save"), el("button", { type: "button", onclick: close }, "Cancel")));
+    const close = () => {
+      this.form.replaceChildren();
+      this.editButton.focus();
+    };
+    const again = (what, text) =>
+      this.isEdited(what)
+        ? el("button", { type: "button", class: "link", onclick: () => this.save({ [what]: null }, close) }, text)
+        : null;
+    const form = el(
+      "form",
+      {
+        class: "edit",
+        onsubmit: (event) => {
+          event.preventDefault();
+          const list = [
+            ...new Set(
+              tags.value
+                .split(/[,;\n]/)
+                .map((tag) => tag.trim())
+                .filter(Boolean),
+            ),
+          ];
+          const changes = {};
+          if (caption.value.trim() !== picture.caption) changes.caption = caption.value.trim() || null;
+          if (list.join("\n") !== picture.tags.map((tag) => tag.label).join("\n")) changes.tags = list;
+          if (Object.keys(changes).length) this.save(changes, close);
+          else close();
+        },
+        onkeydown: (event) => {
+          if (event.key === "Escape") {
+            event.stopPropagation();
+            close();
+          }
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+        },
+      },
+      el("label", { for: "caption" }, "Caption"),
+      caption,
+      again("caption", "Use the model's caption again"),
+      el("label", { for: "tags" }, "Tags"),
+      tags,
+      el("p", { id: "tags-help", class: "dim" }, "Separated by commas."),
+      again("tags", "Use the model's tags again"),
+      el(
+        "div",
+        { class: "actions" },
+        el("button", { type: "submit", class: "main" }, "Save"),
+        el("button", { type: "button", onclick: close }, "Cancel"),
+      ),
+    );
     this.form.replaceChildren(form);
     caption.focus();
   }

@@ -16,7 +16,8 @@ export function begin(changed) {
     source.addEventListener("progress", (event) => tell(JSON.parse(event.data), changed));
   };
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) source?.close(); // a browser has six connections to a server, for all its pages
+    if (document.hidden)
+      source?.close(); // a browser has six connections to a server, for all its pages
     else connect();
   });
   connect();
@@ -32,7 +33,13 @@ export async function lookForNew() {
 
 function tell(now, changed) {
   if (now.change !== before.change && !waiting) {
-    waiting = setTimeout(() => { waiting = 0; changed(); }, now.state === "indexing" ? 1500 : 50);
+    waiting = setTimeout(
+      () => {
+        waiting = 0;
+        changed();
+      },
+      now.state === "indexing" ? 1500 : 50,
+    );
   }
   if (now.state !== before.state) {
     dismissed = now.state === "done" && before.state !== "indexing"; // over before this page was opened
@@ -50,7 +57,11 @@ function text(now) {
   }
   if (now.state === "failed") return `Indexing stopped: ${now.problem}`;
   if (now.state === "done") {
-    const parts = [now.new && `${count(now.new, "new picture")}`, now.forgotten && `${now.forgotten} gone`, now.problems.length && `${now.problems.length} could not be read`];
+    const parts = [
+      now.new && `${count(now.new, "new picture")}`,
+      now.forgotten && `${now.forgotten} gone`,
+      now.problems.length && `${now.problems.length} could not be read`,
+    ];
     return parts.filter(Boolean).join(", ") || "Everything is up to date";
   }
   return "";
@@ -60,12 +71,40 @@ function draw(now) {
   box.hidden = now.state === "idle" || dismissed;
   if (box.hidden) return;
   const parts = [el("p", {}, text(now))];
-  if (now.state === "indexing") parts.unshift(el("progress", { max: now.total || 1, value: now.total ? now.done : null, "aria-label": "Indexing" }));
+  if (now.state === "indexing")
+    parts.unshift(
+      el("progress", { max: now.total || 1, value: now.total ? now.done : null, "aria-label": "Indexing" }),
+    );
   else {
     if (now.problems.length) {
-      parts.push(el("details", {}, el("summary", {}, "Which"), el("ul", {}, now.problems.map((each) => el("li", {}, `${each.name}: ${each.reason}`)))));
+      parts.push(
+        el(
+          "details",
+          {},
+          el("summary", {}, "Which"),
+          el(
+            "ul",
+            {},
+            now.problems.map((each) => el("li", {}, `${each.name}: ${each.reason}`)),
+          ),
+        ),
+      );
     }
-    parts.push(el("button", { type: "button", class: "quiet", "aria-label": "Hide this message", onclick: () => { dismissed = true; draw(before); } }, "×"));
+    parts.push(
+      el(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          "aria-label": "Hide this message",
+          onclick: () => {
+            dismissed = true;
+            draw(before);
+          },
+        },
+        "×",
+      ),
+    );
   }
   if (now.state === "indexing" && box.firstChild?.tagName === "PROGRESS") {
     box.firstChild.max = now.total || 1;

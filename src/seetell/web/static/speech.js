@@ -15,4 +15,6 @@ export function speak(text, spoken, done) {
 
 export const speaking = () => "speechSynthesis" in window && (speechSynthesis.speaking || speechSynthesis.pending);
 
-export const stopSpeaking = () => { if ("speechSynthesis" in window) speechSynthesis.cancel(); };
+export const stopSpeaking = () => {
+  if ("speechSynthesis" in window) speechSynthesis.cancel();
+};

@@ -9,7 +9,12 @@ const WIDE = 320; // pixels of the veil, which is blurred anyway
 /** The picture, and a veil over it that is thin where the model looked. */
 export class Stage {
   constructor(source, alt, width, height) {
-    this.image = el("img", { src: source, alt, decoding: "async", onload: () => this.fit(this.image.naturalWidth, this.image.naturalHeight) });
+    this.image = el("img", {
+      src: source,
+      alt,
+      decoding: "async",
+      onload: () => this.fit(this.image.naturalWidth, this.image.naturalHeight),
+    });
     this.veil = el("canvas", { class: "veil", "aria-hidden": "true" });
     this.element = el("div", { class: "stage" }, this.image, this.veil);
     if (width && height) this.fit(width, height);
@@ -29,7 +34,9 @@ export class Stage {
     grid.width = grid.height = told.side;
     const small = grid.getContext("2d");
     const cells = small.createImageData(told.side, told.side);
-    word.light.forEach((value, place) => { cells.data[4 * place + 3] = 255 * DARK * (1 - value ** 0.7); }); // so that a narrow light is seen, too
+    word.light.forEach((value, place) => {
+      cells.data[4 * place + 3] = 255 * DARK * (1 - value ** 0.7);
+    }); // so that a narrow light is seen, too
     small.putImageData(cells, 0, 0);
     this.veil.width = WIDE;
     this.veil.height = Math.max(1, Math.round(WIDE / (this.ratio || 1)));
@@ -76,8 +83,13 @@ export function words(told, stage) {
   const say = (place) => {
     const word = told.words[place];
     note.textContent = word
-      ? [word.light ? `“${word.text}”: looked at ${placeOf(word.where)}` : `“${word.text}”`, `${percent(word.probability)} sure of the word`,
-         word.gate === null ? null : `gate ${percent(word.gate)}`].filter(Boolean).join(" · ")
+      ? [
+          word.light ? `“${word.text}”: looked at ${placeOf(word.where)}` : `“${word.text}”`,
+          `${percent(word.probability)} sure of the word`,
+          word.gate === null ? null : `gate ${percent(word.gate)}`,
+        ]
+          .filter(Boolean)
+          .join(" · ")
       : hint;
   };
   const show = (place) => {
@@ -114,7 +126,12 @@ const placeOf = (where) => (where === "all over" ? "the whole picture" : `the ${
 /** A button that reads a caption aloud, and lights each word as it is spoken. */
 export function reader(text, lit = null) {
   const label = el("span", {}, "Read aloud");
-  const button = el("button", { type: "button", class: "read", "aria-pressed": "false" }, icon("M4 9.500v5h3.500L12 18.500v-13L7.500 9.500zM15.500 9a4 4 0 0 1 0 6M18 6.500a8 8 0 0 1 0 11"), label);
+  const button = el(
+    "button",
+    { type: "button", class: "read", "aria-pressed": "false" },
+    icon("M4 9.500v5h3.500L12 18.500v-13L7.500 9.500zM15.500 9a4 4 0 0 1 0 6M18 6.500a8 8 0 0 1 0 11"),
+    label,
+  );
   if (!("speechSynthesis" in window)) button.hidden = true;
   const done = () => {
     button.setAttribute("aria-pressed", "false");
@@ -140,10 +157,19 @@ export function tagList(tags, byPerson, go) {
       el(
         "li",
         {},
-        el("a", { href: `/?tag=${encodeURIComponent(tag.label)}`, onclick: (event) => go(event, tag.label) }, tag.label),
+        el(
+          "a",
+          { href: `/?tag=${encodeURIComponent(tag.label)}`, onclick: (event) => go(event, tag.label) },
+          tag.label,
+        ),
         byPerson
           ? el("span", { class: "sure" }, "yours")
-          : el("span", { class: "sure" }, el("meter", { min: 0, max: 1, value: tag.confidence.toFixed(3), "aria-label": `${tag.label}: how sure` }), el("span", {}, percent(tag.confidence))),
+          : el(
+              "span",
+              { class: "sure" },
+              el("meter", { min: 0, max: 1, value: tag.confidence.toFixed(3), "aria-label": `${tag.label}: how sure` }),
+              el("span", {}, percent(tag.confidence)),
+            ),
       ),
     ),
   );

@@ -2,23 +2,24 @@
 
 import { upload } from "./api.js";
 import { announce, byId, toast } from "./dom.js";
-import { addressOf, remember } from "./search.js";
+import { addressOf, go } from "./route.js";
+import { remember } from "./subject.js";
 
 const MOST = 32 * 2 ** 20;
 
-export function begin(go) {
+export function begin() {
   const file = byId("file");
   const curtain = byId("drop");
   byId("choose").addEventListener("click", () => file.click());
   file.addEventListener("change", () => {
-    if (file.files[0]) show(file.files[0], go);
+    if (file.files[0]) show(file.files[0]);
     file.value = "";
   });
   document.addEventListener("paste", (event) => {
     const picture = [...(event.clipboardData?.files ?? [])].find((each) => each.type.startsWith("image/"));
     if (!picture) return;
     event.preventDefault();
-    show(picture, go);
+    show(picture);
   });
   const carriesFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   document.addEventListener("dragover", (event) => {
@@ -26,16 +27,18 @@ export function begin(go) {
     event.preventDefault();
     curtain.hidden = false;
   });
-  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) curtain.hidden = true; });
+  document.addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) curtain.hidden = true;
+  });
   document.addEventListener("drop", (event) => {
     curtain.hidden = true;
     if (!carriesFiles(event)) return;
     event.preventDefault();
-    if (event.dataTransfer.files[0]) show(event.dataTransfer.files[0], go);
+    if (event.dataTransfer.files[0]) show(event.dataTransfer.files[0]);
   });
 }
 
-async function show(file, go) {
+async function show(file) {
   if (file.size > MOST) return toast(`This is too large: ${MOST / 2 ** 20} MB at most. Make a smaller copy of it.`);
   announce("Looking at your picture");
   document.body.classList.add("looking");
