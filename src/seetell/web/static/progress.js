@@ -23,6 +23,9 @@ export function begin(changed) {
   connect();
 }
 
+/** Whether pictures are being indexed. */
+export const underWay = () => before.state === "indexing";
+
 export async function lookForNew() {
   try {
     await send("POST", "/api/update");
@@ -32,7 +35,7 @@ export async function lookForNew() {
 }
 
 function tell(now, changed) {
-  if (now.change !== before.change && !waiting) {
+  if ((now.change !== before.change || now.state !== before.state) && !waiting) {
     waiting = setTimeout(
       () => {
         waiting = 0;

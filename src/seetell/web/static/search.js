@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { card, walk } from "./cards.js";
 import { announce, byId, count, el, percent, toast } from "./dom.js";
 import { filters, loadTags, showFilters } from "./filters.js";
+import { underWay } from "./progress.js";
 import { addressOf, go, question } from "./route.js";
 import { showSubject, subject } from "./subject.js";
 
@@ -208,20 +209,7 @@ function said(now, asking, shown, answer) {
     out.push(el("p", { class: "dim" }, `Neither the model nor any picture here knows: ${answer.unknown.join(", ")}.`));
   }
   if (!asking && !answer.total && !now.tags.length && !now.not.length) {
-    out.push(
-      el(
-        "div",
-        { class: "empty" },
-        el("p", {}, "There are no pictures here yet."),
-        el(
-          "p",
-          { class: "dim" },
-          "Start with a folder: ",
-          el("code", {}, "seetell serve FOLDER"),
-          ". Or drop a picture here to have it told.",
-        ),
-      ),
-    );
+    out.push(el("div", { class: "empty" }, ...(underWay() ? ["The first pictures come in a moment."] : beginning())));
   } else if (!asking && !shown.length) {
     out.push(el("p", { class: "empty" }, "No picture has these tags."));
   }
@@ -245,6 +233,17 @@ function said(now, asking, shown, answer) {
   }
   return out;
 }
+
+const beginning = () => [
+  el("p", {}, "There are no pictures here yet."),
+  el(
+    "p",
+    { class: "dim" },
+    "Start with a folder: ",
+    el("code", {}, "seetell serve FOLDER"),
+    ". Or drop a picture here to have it told.",
+  ),
+];
 
 function showAll() {
   everything = true;
