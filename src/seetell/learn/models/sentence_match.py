@@ -34,8 +34,8 @@ class Side(nn.Module):
 
 class SentenceMatch(nn.Module):
     """Args:
-    features: width of the picture's features.
-    transform: of them; one that changes their number says so by its `width`.
+    features: width of the picture's features, as the transform gives them.
+    transform: of them.
     dimensions: of the embeddings.
     hidden: width of W₁'s output.
     sentences: the sentence encoder, frozen; the installed one unless told. It is no part of a checkpoint.
@@ -59,7 +59,7 @@ class SentenceMatch(nn.Module):
         # In a tuple, so that its weights are neither trained nor saved with this model's.
         self._frozen = (sentences or load_sentence_encoder(),)
         self.text_transform = Standardise(self.sentences.dimensions)
-        self.picture_side = Side(int(getattr(transform, "width", features)), hidden, dimensions, picture_dropout)
+        self.picture_side = Side(features, hidden, dimensions, picture_dropout)
         self.text_side = Side(self.sentences.dimensions, hidden, dimensions, text_dropout)
 
     @property

@@ -121,16 +121,15 @@ class Run:
 
 def build_model(recipe: Recipe, layout: LayoutSpec, given: Mapping[str, Any], **more: Any) -> nn.Module:
     """The recipe's model for features of a layout; `more` is what only training knows (a fitted transform, vectors)."""
-    width = layout.shape[-1]
+    if "transform" not in more:
+        more["transform"] = empty_transform(recipe.encoder, layout)
     values: dict[str, Any] = {
-        "features": width,
+        "features": getattr(more["transform"], "width", layout.shape[-1]),  # a transform may change their number
         "sections": layout.sections,
         **{key: value for key, value in given.items() if key != "vector_dimensions"},
     }
     if "vector_dimensions" in given:  # room for word vectors; a checkpoint fills it
         values["vectors"] = torch.zeros(given["words"], given["vector_dimensions"])
-    if "transform" not in more:
-        values["transform"] = empty_transform(recipe.encoder, layout)
     return build(recipe.model, **{**values, **more})
 
 
