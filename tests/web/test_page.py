@@ -136,10 +136,13 @@ def test_a_late_answer_to_an_old_question_is_dropped(page: "Page", served: Serve
     waiting: list[Any] = []
     page.route("**/api/search?*q=red*", lambda route: waiting.append(route))
     page.locator("#q").fill("red")
-    page.wait_for_timeout(300)
+    for _ in range(300):
+        page.wait_for_timeout(50)
+        if waiting:
+            break
+    assert waiting
     page.locator("#q").fill("blue")
     expect_captions(page, {"a blue thing"})
-    assert waiting
     for route in waiting:
         try:
             route.continue_()

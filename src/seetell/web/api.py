@@ -24,7 +24,8 @@ BODY_SECONDS = 60.0  # in which an upload must have come
 MOST_ROWS = 10_000  # of a search; all pictures together may be as many as they like
 
 Number = Annotated[int, Path(ge=1, le=2**53, description="A picture's number in the library.")]
-Tags = Annotated[list[str], Query(max_length=20)]
+Tags = Annotated[list[str], Query(max_length=20, description="Only pictures with all of these tags.")]
+NotTags = Annotated[list[str], Query(max_length=20, description="No pictures with any of these tags.")]
 
 
 def refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
@@ -67,11 +68,11 @@ def routes(site: Site) -> APIRouter:
     async def search(
         q: Annotated[str, Query(max_length=1_000, description="A sentence, or words.")] = "",
         tag: Tags = [],  # noqa: B006  (FastAPI copies it)
-        not_tag: Tags = [],  # noqa: B006
+        not_tag: NotTags = [],  # noqa: B006
         like: Annotated[int | None, Query(ge=1, le=2**53, description="Pictures like this one of the library.")] = None,
         look: Annotated[str, Query(max_length=64, description="Pictures like one that was shown.")] = "",
-        offset: Annotated[int, Query(ge=0, le=2**40)] = 0,
-        limit: Annotated[int, Query(ge=1, le=200)] = 60,
+        offset: Annotated[int, Query(ge=0, le=2**40, description="How many rows to leave out.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=200, description="How many rows.")] = 60,
     ) -> SearchAnswer:
         """The pictures that fit best; without a question all of them, the newest first."""
 
@@ -131,7 +132,10 @@ def routes(site: Site) -> APIRouter:
         responses={200: {"content": {"image/jpeg": {}}}, **refusals(404, 410)},
     )
     async def copy(
-        request: Request, number: Number, kind: Literal["thumbnail", "view"], v: Annotated[str, Query()] = ""
+        request: Request,
+        number: Number,
+        kind: Literal["thumbnail", "view"],
+        v: Annotated[str, Query(description="The picture's `version`.")] = "",
     ) -> Response:
         """A small copy (480 pixels), or one for a screen (1,600 pixels), upright, as a JPEG without metadata."""
         chosen = await site.quick.run(get, number)
