@@ -30,6 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: formatting it would take half of the time it takes to answer
 )
 learn = typer.Typer(help="Train, compare and export models (needs the extra `learn`).", no_args_is_help=True)
 app.add_typer(learn, name="learn")
