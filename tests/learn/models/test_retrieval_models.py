@@ -83,6 +83,15 @@ MODELS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
         ),
         (FEATURES,),
     ),
+    "sentence_match, two pairs": (
+        lambda: build(
+            {"kind": "sentence_match", "dimensions": 16, "pairs": 2, "hidden": 20},
+            features=FEATURES,
+            transform=nn.Identity(),
+            sentences=tiny_sentences(),
+        ),
+        (FEATURES,),
+    ),
 }
 
 
@@ -145,6 +154,16 @@ def test_saved_and_loaded_it_gives_the_same(name: str, tmp_path: Path) -> None:
     other.load_state_dict(load_file(tmp_path / "model.safetensors"))
     assert torch.equal(model.pictures(features), other.pictures(features))
     assert torch.equal(model.texts(tokens, lengths), other.texts(tokens, lengths))
+
+
+def test_pairs_share_the_dimensions_evenly() -> None:
+    with pytest.raises(RecipeError, match="16 dimensions cannot be shared by 3 pairs"):
+        build(
+            {"kind": "sentence_match", "dimensions": 16, "pairs": 3},
+            features=FEATURES,
+            transform=nn.Identity(),
+            sentences=tiny_sentences(),
+        )
 
 
 def test_a_sentence_encoder_is_neither_trained_nor_saved() -> None:

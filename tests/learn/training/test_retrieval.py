@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,6 +13,8 @@ import torch
 from seetell.errors import SeetellError
 from seetell.learn.batching import Sequences
 from seetell.learn.encoders import Encoder
+from seetell.learn.losses import ranking_loss
+from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.models.sentences import SentenceEncoder, sentence_vocabulary
 from seetell.learn.recipes import Recipe, load
 from seetell.learn.training import checkpoints
@@ -161,6 +163,25 @@ def test_a_frozen_sentence_encoder_reads_each_caption_once(tmp_path: Path, monke
     materials = cut.materials(DATA, "val", root=tmp_path / "store", progress=SILENT)
     result = family("retrieval").evaluate(cut, materials, "val", {})
     assert result["metrics"]["sum_of_recalls"] == max(record["score"] for record in whole.history())
+
+
+def test_each_pair_has_the_loss_it_would_have_alone() -> None:
+    torch.manual_seed(0)
+    sentences = SentenceEncoder(50, width=8, layers=1, heads=2, inner=16)
+    settings = {"features": 6, "transform": torch.nn.Identity(), "hidden": 10, "sentences": sentences}
+    both = SentenceMatch(dimensions=16, pairs=2, **settings).eval()
+    alone = [SentenceMatch(dimensions=8, **settings).eval() for _ in range(2)]
+    for place, one in enumerate(alone):
+        one.picture_sides[0].load_state_dict(both.picture_sides[place].state_dict())
+        one.text_sides[0].load_state_dict(both.text_sides[place].state_dict())
+    batch = (torch.randint(4, 50, (5, 4)), torch.tensor([4, 3, 2, 4, 1]), torch.randn(5, 6), torch.eye(5).bool())
+
+    def loss(model: SentenceMatch) -> torch.Tensor:
+        task = RetrievalTask(model, load("best-retrieval"), *[cast(Any, None)] * 2)
+        task.loss = ranking_loss({"kind": "contrastive", "temperature": 0.05})
+        return task(batch)[0]
+
+    torch.testing.assert_close(loss(both), torch.stack([loss(one) for one in alone]).mean())
 
 
 def test_the_network_is_trained_along_with_the_model(tmp_path: Path) -> None:

@@ -116,7 +116,14 @@ class RetrievalTask(Task):
     def forward(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
         *captions, features, positives = batch
         texts = self.retriever.texts(*captions) if len(captions) == 2 else self.reader.texts_read(*captions)
-        return self.loss(self.similarity(self.retriever.pictures(features), texts), positives), {}
+        pictures = self.retriever.pictures(features)
+        # Pairs that were trained as one would rely on each other; apart, their mistakes differ and average out.
+        pairs = int(getattr(self.model, "pairs", 1))
+        losses = [
+            self.loss(self.similarity(*both), positives)
+            for both in zip(pictures.chunk(pairs, 1), texts.chunk(pairs, 1), strict=True)
+        ]
+        return torch.stack(losses).mean(), {}
 
     def validate(self) -> Validation:
         scores = score(self.retriever, self.validation_data)
