@@ -165,6 +165,15 @@ def test_a_frozen_sentence_encoder_reads_each_caption_once(tmp_path: Path, monke
     assert result["metrics"]["sum_of_recalls"] == max(record["score"] for record in whole.history())
 
 
+def test_weights_of_another_version_are_refused(tmp_path: Path) -> None:
+    run = train(small("fc7-mh"), DATA, tmp_path / "run", accelerator="cpu")
+    described = json.loads((run.path / "run.json").read_text(encoding="utf-8"))
+    described["recipe"]["model"]["dimensions"] = 20
+    (run.path / "run.json").write_text(json.dumps(described), encoding="utf-8")
+    with pytest.raises(SeetellError, match="not those of the model 'visual_semantic'"):
+        Run.open(run.path).model()
+
+
 def test_each_pair_has_the_loss_it_would_have_alone() -> None:
     torch.manual_seed(0)
     sentences = SentenceEncoder(50, width=8, layers=1, heads=2, inner=16)

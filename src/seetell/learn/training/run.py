@@ -99,7 +99,15 @@ class Run:
         """The model with the weights of a checkpoint, ready to be used."""
         model = build_model(self.recipe, self.layout, self.given)
         weights = checkpoints.load(self.path, which).model
-        model.load_state_dict({k.removeprefix("model."): v for k, v in weights.items() if k.startswith("model.")})
+        own = {k.removeprefix("model."): v for k, v in weights.items() if k.startswith("model.")}
+        try:
+            model.load_state_dict(own)
+        except RuntimeError:
+            raise CheckpointError(
+                f"its weights are not those of the model {self.recipe.model.get('kind')!r} of this version",
+                where=str(self.path),
+                remedy="Use the version of seetell that trained it, or train it again",
+            ) from None
         return model.eval()
 
     def history(self) -> list[dict[str, Any]]:
