@@ -18,6 +18,10 @@ def index(
     descriptions: Annotated[Path | None, typer.Option(help="A table (CSV, TSV, JSON lines) of descriptions.")] = None,
     as_json: AsJson = False,
     threads: Threads = 0,
+    ray: Annotated[
+        bool, typer.Option("--ray", help="Encode with Ray: on $RAY_ADDRESS's cluster, or on this computer's cores.")
+    ] = False,
+    ray_address: Annotated[str, typer.Option(metavar="ADDRESS", help="Encode on this Ray cluster.")] = "",
     quiet: Quiet = False,
 ) -> None:
     """Make folders of pictures searchable; again, only what is new or changed is looked at.
@@ -35,7 +39,12 @@ def index(
     ):
         if not folders and not opened.info().folders:
             raise SeetellError("this library has no folders yet", where=str(opened.path), remedy="Name one to index")
-        report = opened.update(folders or None, progress=for_terminal(quiet=quiet or as_json), stop=stop)
+        report = opened.update(
+            folders or None,
+            progress=for_terminal(quiet=quiet or as_json),
+            stop=stop,
+            ray=ray_address if ray or ray_address else None,
+        )
         if descriptions is not None and not report.stopped:
             imported = opened.describe(descriptions)
             for line in imported.skipped:

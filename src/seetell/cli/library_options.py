@@ -4,7 +4,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,12 @@ if TYPE_CHECKING:
     from seetell.library import Picture, Report
 
 LibraryPath = Annotated[
-    Path | None, typer.Option("--library", help="The library's folder; $SEETELL_LIBRARY or your own if not given.")
+    str | None,
+    typer.Option(
+        "--library",
+        metavar="PATH",
+        help="The library's folder, or milvus://host:19530/name; $SEETELL_LIBRARY or your own if not given.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="A JSON object a line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]

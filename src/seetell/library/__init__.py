@@ -8,7 +8,8 @@
 **On disk** a library is a folder: `library.db` (SQLite, the truth: pictures, files, captions, tags, descriptions,
 embeddings, and an FTS5 index of all words), `edits.jsonl` (what people wrote, a line each, so that no damage to the
 database can lose it), `lock` (held while somebody indexes), and for large libraries `vectors-….usearch`, a cache that
-can be deleted at any time.
+can be deleted at any time. One that is opened as `milvus://host:port/name` has its folder among the user's data, and a
+Milvus server in the place of that cache (`served.py`).
 
 **A picture** is a content, known by the hash of its bytes; it has one file or several, and an `id` that stays when
 files are moved. `Picture` is what is known of it, as a frozen dataclass.
@@ -19,7 +20,8 @@ called at any time. Readers see whole batches only, a few seconds after they are
 
     Library.open(path=None, *, bundle=None, create=True, mend=False, threads=None)     context manager; also .close()
     library.info()                                     → Info        counts, folders, bundle, size; cheap
-    library.update(folders=None, *, progress, stop)    → Report      no folders: all that it has already
+    library.update(folders=None, *, progress, stop, ray=None)
+                                                       → Report      no folders: all that it has already
     library.reindex(bundle, *, progress, stop)         → Report      to another bundle; the old one serves until the end
     library.watch(folders, *, alerts, every, stop)     → iterator of Sighting and Report
     library.forget(folder)                             → int         pictures forgotten; their files are not touched

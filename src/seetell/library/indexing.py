@@ -22,12 +22,25 @@ SECONDS = 2.0  # or as many as were told in this time
 
 # If nothing is new, no model is loaded.
 OpensSuite = Callable[[], Suite]
+# Results in the order of the pictures; it may end early if it was told to stop.
+Describes = Callable[[Iterator[PictureToTell]], Iterator[Described]]
 
 
 def update(
-    database: Database, open_suite: OpensSuite, folders: Sequence[str], progress: Progress, stop: threading.Event
+    database: Database,
+    open_suite: OpensSuite,
+    folders: Sequence[str],
+    progress: Progress,
+    stop: threading.Event,
+    describe: Describes | None = None,
+    keep_up: Callable[[], None] = lambda: None,
 ) -> Report:
-    """Make the library say what is in these folders; the caller holds the lock."""
+    """Make the library say what is in these folders; the caller holds the lock.
+
+    Args:
+        describe: who describes new pictures, if not the suite in this process.
+        keep_up: called after each batch that was written.
+    """
     report = Report()
     there = [folder for folder in folders if os.path.isdir(folder)]
     found = scan(there, stop)
@@ -48,7 +61,7 @@ def update(
     report.problems += found.problems
     if todo:
         with progress.task("Indexing", total=len(todo), unit="pictures") as task:
-            _Telling(database, open_suite, bundle.id, report, task, stop).run(todo)
+            _Telling(database, open_suite, bundle.id, report, task, stop, describe, keep_up).run(todo)
     report.stopped = stop.is_set()
     if not report.stopped:
         gone = [
@@ -70,6 +83,8 @@ class _Telling:
     report: Report
     task: Task
     stop: threading.Event
+    describe: Describes | None
+    keep_up: Callable[[], None]
     under_way: deque[PictureToTell] = field(default_factory=deque)
     same: dict[bytes, list[PictureToTell]] = field(default_factory=dict)  # files of what is under way, by content
     done: list[tuple[PictureToTell, Described]] = field(default_factory=list)
@@ -83,10 +98,12 @@ class _Telling:
             # Only known pictures, moved or copied, need no suite: it is opened with the first that is new.
             first = next(fresh, None)
             if first is not None:
-                for said in self.open_suite().describe(_chained(first, fresh)):
+                describe = self.describe or self.open_suite().describe
+                for said in describe(_chained(first, fresh)):
                     self.done.append((self.under_way.popleft(), said))
                     if len(self.done) >= BATCH or time.monotonic() - self.written > SECONDS:
                         self._write()
+                        self.keep_up()
         except BaseException:
             with contextlib.suppress(Exception):  # what is told already is kept, if that can be
                 self._write()

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -15,7 +16,7 @@ from seetell.library import folders as looked_after
 from seetell.library.bundles import Models
 from seetell.library.database import Database
 from seetell.library.edits import KEEP, Keep
-from seetell.library.places import HOLDER, library_folder
+from seetell.library.places import HOLDER, library_folder, server_of
 from seetell.library.places import indexing as only_indexer
 from seetell.library.records import (
     DamagedError,
@@ -42,9 +43,9 @@ MOST_RESULTS = 10_000
 class Library:
     """A searchable collection of pictures; made by `Library.open`."""
 
-    def __init__(self, path: Path, database: Database, models: Models, few: int) -> None:
+    def __init__(self, path: Path, database: Database, models: Models, spaces: Spaces) -> None:
         self.path, self.rebuilt = path, ""
-        self._database, self._models, self._spaces = database, models, Spaces(database, few)
+        self._database, self._models, self._spaces = database, models, spaces
 
     @classmethod
     def open(
@@ -60,7 +61,7 @@ class Library:
         """Open a library, or make one.
 
         Args:
-            path: its folder; the user's own library unless told.
+            path: its folder, or `milvus://host:port/name`; the user's own library unless told.
             bundle: a bundle's name or folder; that of a library is settled with its first pictures.
             create: make the library if there is none.
             mend: look whether the database is whole, and rebuild it if it is not; `rebuilt` then says what was saved.
@@ -68,8 +69,13 @@ class Library:
             threads: how many batches of pictures are told at once.
             few: how many numbers all embeddings may have together while every one is compared.
         """
-        folder = library_folder(path)
+        folder, server = library_folder(path), server_of(path)
         rebuilt = ""
+        if server is not None:  # before anything is made here
+            from seetell.library.milvus import Milvus
+            from seetell.library.served import ServedSpaces
+
+            milvus = Milvus(server)
         try:
             database = Database(folder, create=create)
             if mend and (checking.is_quick(folder) or (folder / HOLDER).exists()):
@@ -80,7 +86,8 @@ class Library:
             rebuilt = rescue.rebuild(folder)
             database = Database(folder)
         try:
-            library = cls(folder, database, Models(database, bundle, threads), few)
+            spaces = Spaces(database, few) if server is None else ServedSpaces(database, milvus)
+            library = cls(folder, database, Models(database, bundle, threads), spaces)
         except BaseException:
             database.close()
             raise
@@ -102,6 +109,7 @@ class Library:
 
     def close(self) -> None:
         self._models.close()
+        self._spaces.close()
         self._database.close()
 
     @property
@@ -140,17 +148,29 @@ class Library:
         *,
         progress: Progress = SILENT,
         stop: threading.Event | None = None,
+        ray: str | None = None,
     ) -> Report:
-        """Index what is new or changed in folders and forget what is gone; without folders, in all that it has."""
+        """Index what is new or changed in folders and forget what is gone; without folders, in all that it has.
+
+        Args:
+            ray: the address of a Ray cluster that encodes new pictures; "" for $RAY_ADDRESS, or one on this computer.
+        """
         begin, stop = time.monotonic(), stop or threading.Event()
         with only_indexer(self.path):
-            self._models.settle()
+            row = self._models.settle()
+            self._spaces.accepts(row.fingerprint, row.similarity)
             with self._database.write() as connection:
                 if folders is None:
                     roots = looked_after.all_folders(connection)
                 else:
                     roots = looked_after.add(connection, folders)
-            report = indexing.update(self._database, lambda: self.suite, roots, progress, stop)
+            describe = None
+            if ray is not None:
+                from seetell.library.bulk import describer
+
+                describe = describer(lambda: self.suite.bundle, ray, stop)
+            keep_up = self._spaces.keep_up
+            report = indexing.update(self._database, lambda: self.suite, roots, progress, stop, describe, keep_up)
             self._after_change(progress, stop)
         report.rebuilt, report.seconds = self.rebuilt, time.monotonic() - begin
         return report
@@ -159,7 +179,10 @@ class Library:
         """Move the library to another bundle. The old one serves until all pictures are told by the new one."""
         begin, stop = time.monotonic(), stop or threading.Event()
         with only_indexer(self.path), Suite(Bundle.open(find(bundle))) as suite:
-            report = moving.move(self._database, suite, progress, stop)
+            head = suite.manifest.retriever
+            self._spaces.accepts(suite.manifest.fingerprint, head.similarity if head else None)
+            prepare = partial(self._spaces.prepare, progress, stop)
+            report = moving.move(self._database, suite, progress, stop, prepare)
             if not report.stopped:
                 self._models.named = None
                 self._after_change(progress, stop)
@@ -342,7 +365,8 @@ class Library:
     def verify(self) -> list[str]:
         """What is wrong with the library; nothing, if it is sound."""
         with self._database.write() as connection:  # SQLite checks full-text indexes by writing to them
-            return checking.problems(connection)
+            wrong = checking.problems(connection)
+        return wrong or self._spaces.problems()
 
     # Inside
 

@@ -6,7 +6,7 @@ Stopped or killed, it goes on where it was when it is called again with the same
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from seetell.library import store
 from seetell.library.database import Database
@@ -17,8 +17,11 @@ from seetell.progress import Progress
 from seetell.runtime import Described, Suite
 
 
-def move(database: Database, suite: Suite, progress: Progress, stop: threading.Event) -> Report:
-    """Tell every picture with `suite`, and then change over in one step; the caller holds the lock."""
+def move(
+    database: Database, suite: Suite, progress: Progress, stop: threading.Event, prepare: Callable[[], None]
+) -> Report:
+    """Tell every picture with `suite`, and then change over in one step; the caller holds the lock. `prepare` is called
+    before that step, when all is told."""
     report = Report()
     with database.write() as connection:
         before = store.bundle_row(connection)
@@ -66,6 +69,8 @@ def move(database: Database, suite: Suite, progress: Progress, stop: threading.E
             if len(done) >= BATCH:
                 task.advance(_write(database, number, done, report))
         task.advance(_write(database, number, done, report))
+    if not stop.is_set():
+        prepare()
     report.stopped = stop.is_set()
     if not report.stopped:
         report.forgotten = _change_over(database, number)

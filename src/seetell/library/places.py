@@ -1,9 +1,10 @@
-"""Where libraries are: the one that commands use unless told, and the lock that keeps indexers apart."""
+"""Where libraries are: the one that commands use unless told, those on a server; the lock that keeps indexers apart."""
 
 import contextlib
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from seetell.library.records import LibraryError
@@ -11,18 +12,51 @@ from seetell.library.records import LibraryError
 HOLDER = "lock.holder"  # who indexes; left behind by a kill
 
 
-def library_folder(path: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of a library: as told, or $SEETELL_LIBRARY, or `library` in the user's data folder."""
-    told = os.fspath(path) if path is not None else os.environ.get("SEETELL_LIBRARY", "")
-    if re.match(r"[a-z]{2,}:/", told):
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A Milvus server, and the name of a library on it."""
+
+    host: str
+    port: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"milvus://{self.host}:{self.port}/{self.name}"
+
+
+def server_of(path: str | os.PathLike[str] | None = None) -> Server | None:
+    """The server of a library `milvus://host:port/name`; None for one that is a folder."""
+    told = _told(path)
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\]", told):
+        return None
+    # `Path` leaves one slash of two.
+    slashes, host, port = r"[/\\]{1,2}", r"([\w.-]+|\[[0-9a-fA-F:]+\])", r"(?::(\d{1,5}))?"
+    found = re.fullmatch(rf"milvus:{slashes}{host}{port}[/\\]([A-Za-z_]\w{{0,199}})", told, re.ASCII)
+    if found is None:
         raise LibraryError(
-            "a library is a folder; one on a server cannot be used", where=told, remedy="Name a folder on this computer"
+            "this is not the address of a library on a server",
+            where=told,
+            remedy="Write milvus://host:19530/name (letters, digits and _ in the name), or name a folder",
         )
-    if told:
-        return Path(os.path.abspath(os.path.expanduser(told)))
+    return Server(found[1].lower(), int(found[2] or 19530), found[3])
+
+
+def library_folder(path: str | os.PathLike[str] | None = None) -> Path:
+    """The folder of a library: as told, or $SEETELL_LIBRARY, or `library` in the user's data folder. One on a server
+    has a folder, too, among the user's data."""
     from platformdirs import user_data_path
 
+    server, told = server_of(path), _told(path)
+    if server is not None:
+        host = re.sub(r"[^a-z0-9.-]", "-", server.host)
+        return user_data_path("seetell", appauthor=False) / "milvus" / f"{host}_{server.port}_{server.name}"
+    if told:
+        return Path(os.path.abspath(os.path.expanduser(told)))
     return user_data_path("seetell", appauthor=False) / "library"
+
+
+def _told(path: str | os.PathLike[str] | None) -> str:
+    return os.fspath(path) if path is not None else os.environ.get("SEETELL_LIBRARY", "")
 
 
 @contextlib.contextmanager

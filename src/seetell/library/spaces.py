@@ -44,7 +44,7 @@ class Spaces:
                 return None
             last = connection.execute("SELECT max(seq) FROM told").fetchone()[0] or 0
             deletions = int(store.get_meta(connection, "deletions", "0"))
-            state = (bundle.id, last, deletions, store.get_meta(connection, "index"))
+            state = (bundle.id, last, deletions, self._told(connection, bundle))
             if self._space is None or state != self._state:
                 self._space = self._made(connection, bundle, state)
                 self._state = state
@@ -56,10 +56,34 @@ class Spaces:
             bundle = store.get_meta(connection, "bundle", "0")
             return int(connection.execute(_COUNT, (int(bundle),)).fetchone()[0])
 
+    def accepts(self, bundle: str, similarity: str | None) -> None:
+        """Raise a `LibraryError` if embeddings of this bundle (its fingerprint) cannot be searched here."""
+
+    def keep_up(self) -> None:
+        """Called by the indexer after each batch that it wrote."""
+
+    def prepare(self, progress: Progress, stop: threading.Event) -> None:
+        """Make ready for the bundle that a reindex is about to change over to."""
+
+    def problems(self) -> list[str]:
+        """What is wrong with the index; one in a file is a cache, and looked at when it is opened."""
+        return []
+
+    def close(self) -> None:
+        """Let go of what is not the database's."""
+
+    def _told(self, connection: sqlite3.Connection, bundle: store.BundleRow) -> str:
+        """What the database says of the index."""
+        return store.get_meta(connection, "index")
+
+    def _opened(self, bundle: store.BundleRow, told: str) -> tuple[Any, int]:
+        """The index, and up to which row it goes; None without a usable one."""
+        return _opened(self._database.path.parent, told, bundle.id)
+
     def _made(self, connection: sqlite3.Connection, bundle: store.BundleRow, state: tuple[int, int, int, str]) -> Space:
         assert bundle.similarity is not None
         similarity = by_name(bundle.similarity)
-        index, through = _opened(self._database.path.parent, state[3], bundle.id)
+        index, through = self._opened(bundle, state[3])
         old = self._space
         if index is not None:
             tail = Compared(similarity, *load(connection, bundle.id, after=through))
