@@ -34,6 +34,7 @@ test-base: .venv-base/installed
 	.venv-base/bin/python -m pytest -m "not slow and not java and not chromium" --ignore=tests/learn
 
 test-slow: .venv/installed
+	.venv/bin/python $(PIP) --editable '.[learn,metrics,dev,slow]'
 	.venv/bin/python -m pytest -m slow
 
 lint: .venv/installed
