@@ -25,7 +25,9 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
     yield
 
 
-@pytest.fixture(autouse=True)
-def _own_cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the user's own feature store."""
-    monkeypatch.setenv("SEETELL_STORE", str(tmp_path_factory.getbasetemp() / "store"))
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or writes the user's own feature store, nor does what is made once for a whole module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEETELL_STORE", str(tmp_path_factory.getbasetemp() / "store"))
+        yield
