@@ -17,7 +17,7 @@ def train(
     ] = "two-cores",
     encoder: Annotated[str, typer.Option(help="Another encoder than the recipe's.")] = "",
     start: Annotated[
-        str, typer.Option("--from", help="Start from trained weights: a run's folder, or a bundle (`builtin`).")
+        str, typer.Option("--from", help="Start from trained weights: a run's folder, or a bundle's folder or name.")
     ] = "",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Override a setting: model.dimensions=512")

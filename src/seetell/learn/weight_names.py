@@ -25,12 +25,12 @@ _GRU = re.compile(r"(.*)\.onnx_([wrb])")
 def keep_names(graph: bytes, module: nn.Module) -> bytes:
     """The same graph, in which a weight of the module has its name."""
     model = onnx.load_from_string(graph)
+    known = module.state_dict()
     turned = {
         (tensor.T.shape, tensor.T.contiguous().cpu().numpy().tobytes()): name
-        for name, tensor in module.state_dict().items()
+        for name, tensor in known.items()
         if tensor.ndim == 2 and tensor.dtype == torch.float32
     }
-    known = module.state_dict()
     renamed: dict[str, str] = {}
     for tensor in model.graph.initializer:
         values = numpy_helper.to_array(tensor)
@@ -51,7 +51,7 @@ def head_weights(bundle: Bundle, kind: str) -> dict[str, Tensor]:
     """The weights of a bundle's captioner, tagger or retriever, as the model that was exported calls them."""
     weights: dict[str, Tensor] = {}
     for graph in _graphs(bundle, kind):
-        for name, values in _initialisers(onnx.load_from_string(bundle.read(graph))).items():
+        for name, values in constants(onnx.load_from_string(bundle.read(graph))).items():
             if not name.startswith("model.") or name.endswith(FOLDED):
                 continue
             name = name.removeprefix("model.")
@@ -72,7 +72,7 @@ def _graphs(bundle: Bundle, kind: str) -> Iterable[str]:
         yield from (name for each in names if isinstance(name := getattr(part, each, None), str))
 
 
-def _initialisers(model: onnx.ModelProto) -> Mapping[str, NDArray[np.float32]]:
+def constants(model: onnx.ModelProto) -> Mapping[str, NDArray[np.float32]]:
     """Every constant by name, those that were rounded (`seetell.learn.export.smaller`) as 32-bit numbers again."""
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     whole = {}

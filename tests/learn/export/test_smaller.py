@@ -16,6 +16,7 @@ from seetell.learn.encoders.engines import Reading
 from seetell.learn.export.graphs import to_onnx
 from seetell.learn.export.heads import make_head
 from seetell.learn.export.smaller import channel_axes, make_smaller, quantised
+from seetell.learn.weight_names import constants
 
 Floats = NDArray[np.float32]
 
@@ -114,3 +115,14 @@ def test_rounding_costs_little_of_normally_distributed_weights() -> None:
     assert error < 0.01
     half = values.astype(np.float16).astype(np.float32)
     assert float(np.std(values - half) / np.std(values)) < 3e-4
+
+
+@pytest.mark.parametrize(("precision", "near"), [("float16", 1e-3), ("int8", 1e-2)])
+def test_training_can_start_from_rounded_weights(graphs: dict[str, bytes], precision: str, near: float) -> None:
+    data = graphs["captioner-step.onnx"]
+    before, after = (constants(onnx.load_from_string(each)) for each in (data, make_smaller(data, precision)))
+    large = [name for name, values in before.items() if values.size >= 1024 and values.ndim > 1]
+    assert large
+    assert before.keys() <= after.keys()
+    for name, values in before.items():
+        np.testing.assert_allclose(after[name], values, atol=near * float(np.abs(values).max() + 1e-9))

@@ -12,10 +12,9 @@ from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.learn.encoders import Encoder, LayoutSpec
 from seetell.learn.models.live_encoder import LiveEncoder
+from seetell.learn.training.beginnings import HEADS
 from seetell.learn.training.run import Run
 from seetell.text import Vocabulary
-
-KINDS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Trained:
             )
         return cls(
             name=str(run.path),
-            kind=KINDS[run.recipe.family],
+            kind=HEADS[run.recipe.family],
             model=model,
             vocabulary=run.vocabulary,
             encoder=encoder,

@@ -50,8 +50,7 @@ class Beginning:
     @classmethod
     def _of_run(cls, path: Path) -> "Beginning":
         content = checkpoints.read_json(path / "run.json")
-        saved = checkpoints.load(path, "best").model
-        weights = {k.removeprefix("model."): v for k, v in saved.items() if k.startswith("model.")}
+        weights = checkpoints.model_weights(path, "best")
         fingerprint = "" if content["recipe"]["encoder"]["train"] else content["encoder_fingerprint"]
         return cls(str(path), weights, Vocabulary.load(path / "vocabulary.txt"), fingerprint)
 

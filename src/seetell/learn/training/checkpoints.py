@@ -104,6 +104,12 @@ def load(run: Path, name: str) -> Checkpoint:
     return Checkpoint(tensors[0], tensors[1], state)
 
 
+def model_weights(run: Path, name: str) -> dict[str, Tensor]:
+    """The weights of a checkpoint's model, as the model calls them."""
+    weights = load(run, name).model
+    return {key.removeprefix("model."): value for key, value in weights.items() if key.startswith("model.")}
+
+
 def flatten_optimiser(optimiser: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """An optimiser's state as tensors (for safetensors) and numbers (for JSON)."""
     content = optimiser.state_dict()

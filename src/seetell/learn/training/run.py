@@ -98,10 +98,9 @@ class Run:
     def model(self, which: str = "best") -> nn.Module:
         """The model with the weights of a checkpoint, ready to be used."""
         model = build_model(self.recipe, self.layout, self.given)
-        weights = checkpoints.load(self.path, which).model
-        own = {k.removeprefix("model."): v for k, v in weights.items() if k.startswith("model.")}
+        weights = checkpoints.model_weights(self.path, which)
         try:
-            model.load_state_dict(own)
+            model.load_state_dict(weights)
         except RuntimeError:
             raise CheckpointError(
                 f"its weights are not those of the model {self.recipe.model.get('kind')!r} of this version",
