@@ -2,9 +2,10 @@
 
     python benchmarks/runtime.py RUN BUNDLE PICTURES --count 200 --beam 3
 
-RUN is a captioner's run, BUNDLE what was exported from it, PICTURES a folder. All three ways read pictures from disk,
-use all cores and must tell the same captions. The rounds are interleaved, so that a busy machine slows all alike; of
-the clock and of the processor's time the medians are reported.
+RUN is a captioner's run, BUNDLE what was exported from it, PICTURES a folder. All ways read pictures from disk,
+use all cores and must tell the same captions. Batches run twice: with memory as it comes, and as PyTorch's convolutions
+like it best on a processor (channels last). The rounds are interleaved, so that a busy machine slows all alike; of the
+clock and of the processor's time the medians are reported.
 """
 
 import argparse
@@ -29,19 +30,23 @@ from seetell.learn.training.telling import DecodingSettings
 from seetell.runtime import open_bundle
 
 
-def eager(run: Run, beam: int) -> Callable[[Sequence[Path], int], list[str]]:
+def eager(run: Run, beam: int) -> Callable[..., list[str]]:
     """Captions by the checkpoint, so many pictures at a time."""
-    encoder, model = Encoder.load(run.recipe.encoder.name), cast(Captioner, run.model())
+    encoder, model = Encoder.load(run.recipe.encoder.name).eval(), cast(Captioner, run.model())
+    quick = Encoder.load(run.recipe.encoder.name).eval().to(memory_format=torch.channels_last)
     vocabulary = run.vocabulary
     assert vocabulary is not None
     settings = replace(DecodingSettings.of(run.recipe.decoding), beam=beam)
     layout, rules = run.recipe.encoder.layout, settings.rules(vocabulary)
 
-    def tell(paths: Sequence[Path], batch: int) -> list[str]:
+    def tell(paths: Sequence[Path], batch: int, channels_last: bool = False) -> list[str]:
         told = []
         for start in range(0, len(paths), batch):
             pixels = np.concatenate([run.preparation.open(path) for path in paths[start : start + batch]])
-            features = encoder.encode(torch.from_numpy(pixels), [layout])[layout].numpy()
+            given = torch.from_numpy(pixels)
+            if channels_last:
+                given = given.contiguous(memory_format=torch.channels_last)
+            features = (quick if channels_last else encoder).encode(given, [layout])[layout].numpy()
             for best, *_ in beam_search(TorchDecoder(model), features, rules, beam=beam, alpha=settings.alpha):
                 told.append(" ".join(vocabulary.decode(best.tokens.tolist())))
         return told
@@ -70,6 +75,7 @@ def main() -> None:
             "runtime": runtime,
             "eager, one at a time": lambda given: checkpoint(given, 1),
             f"eager, batches of {options.batch}": lambda given: checkpoint(given, options.batch),
+            f"eager, batches of {options.batch}, channels last": lambda given: checkpoint(given, options.batch, True),
         }
         seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
         told: dict[str, list[str]] = {}

@@ -254,7 +254,7 @@ class Library:
         if like is not None:
             vector, number = self._seen(like)
             question = replace(question, like=vector, leave_out=number)
-        return replace(self._search(question, filters, k), unknown=self._unknown(text))
+        return replace(self._search(question, filters, k), unknown=self._nowhere(question.unknown))
 
     def neighbours(self, number: int, k: int = 10) -> Results:
         """The pictures most like one of the library."""
@@ -387,20 +387,17 @@ class Library:
         if not text or self._models.row() is None or "retriever" not in self.suite.kinds:
             return Question(text)
         retriever, said = self.suite.retriever, words.content_words(text)
-        unknown = {token.lower() for token in retriever.unknown(text)}
-        known = 1 - sum(word in unknown for word in said) / len(said) if said else 0.0
-        return Question(text, retriever.texts([text])[0], known)
+        tokens = {token.lower() for token in retriever.unknown(text)}
+        unknown = tuple(word for word in said if word in tokens)
+        known = 1 - len(unknown) / len(said) if said else 0.0
+        return Question(text, retriever.texts([text])[0], known, unknown)
 
-    def _unknown(self, text: str) -> tuple[str, ...]:
-        if not text.strip() or self._models.row() is None or "retriever" not in self.suite.kinds:
+    def _nowhere(self, unknown: Sequence[str]) -> tuple[str, ...]:
+        """Of words that the model does not know, those that no picture has either."""
+        if not unknown:
             return ()
-        unknown = {token.lower() for token in self.suite.retriever.unknown(text)}
         with self._database.read() as connection:
-            return tuple(
-                word
-                for word in words.content_words(text)
-                if word in unknown and not words.is_anywhere(connection, word)
-            )
+            return tuple(word for word in unknown if not words.is_anywhere(connection, word))
 
     def _seen(self, like: AnyPicture | Embedded | int) -> tuple[Floats | None, int]:
         """The embedding of a picture, and its number if it is one of the library's."""

@@ -24,7 +24,7 @@ class Question:
     """What is asked.
 
     Args:
-        text: embedded as `embedding`; `known` is the share of its words that the model knows.
+        text: embedded as `embedding`; `known` is the share of its words that the model knows, `unknown` are the others.
         like: a picture's embedding.
         leave_out: a picture that is not to be found: the one that was asked with.
         embedding_only: whether words do not count.
@@ -33,6 +33,7 @@ class Question:
     text: str = ""
     embedding: Floats | None = None
     known: float = 1.0
+    unknown: tuple[str, ...] = ()
     like: Floats | None = None
     leave_out: int = 0
     embedding_only: bool = False
