@@ -31,12 +31,14 @@ RUNS = {
     "match": ("fne-mh", ["model.dimensions=16", "model.word_dimensions=8"]),
     "own": ("bce", ["encoder.train=true", "encoder.augment=true", "encoder.learning_rate=0.01"]),
     "looked": ("bce", ["encoder.augment=true"]),
+    "later": ("best-tags", ["encoder.layout=grid:3", "encoder.later_stages=true", "encoder.learning_rate=0.01"]),
 }
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """`own` trained its network along, `looked` read pictures and left the network as it was."""
+    """`own` trained its network along, `looked` read pictures and left the network as it was, `later` trained the last
+    stages of it as its own."""
     folder = tmp_path_factory.mktemp("runs")
     for name, (recipe, settings) in RUNS.items():
         common = [f"encoder.name={ENCODER}", "phases.epochs=1", "phases.learning_rate=0.003", "phases.batch=8"]
@@ -102,6 +104,26 @@ def test_a_network_that_was_trained_along_goes_into_the_bundle(runs: dict[str, P
     np.testing.assert_allclose(found, wanted, atol=1e-4)
     (other,) = open_runs([runs["tags"]])
     assert other.encoder.fingerprint() == stock
+
+
+def test_later_stages_belong_to_the_head_and_the_encoder_stays_everybodys(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    assert export(runs["captions"], runs["later"], "--out", tmp_path / "out").exit_code == 0
+    manifest = Bundle.open(tmp_path / "out").manifest
+    assert {layout.name for layout in manifest.encoder.layouts} == {"grid", "grid:3"}
+    encoder, model = Encoder.load(ENCODER), Run.open(runs["later"]).model()
+    assert manifest.encoder.fingerprint == encoder.fingerprint()
+    picture = open_dataset(DATA).split("val")[0].picture
+    pixels = torch.from_numpy(manifest.encoder.preparation.open(picture.read()))
+    features = encoder.encode(pixels, ["grid:3", "grid"])
+    later: Any = model.transform
+    with torch.no_grad():
+        wanted = model.confidence(model(features["grid:3"])).numpy()  # type: ignore[operator]
+        untrained = later.then(features["grid"])
+        assert not torch.allclose(later(features["grid:3"]), untrained, atol=1e-3)
+    with open_bundle(tmp_path / "out") as suite:
+        np.testing.assert_allclose(suite.tagger(picture).scores, wanted[0], atol=1e-4)
 
 
 def test_runs_whose_networks_differ_are_no_suite(

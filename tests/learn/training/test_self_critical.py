@@ -1,6 +1,7 @@
 """Rewards, and the gradient of self-critical training against the expectation it estimates."""
 
 from itertools import product
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def expected_gradients(network: Initial, objective: SelfCriticalObjective) -> li
             for following in caption:
                 log_probs, state, _ = network.step(torch.tensor([word]), state)
                 allowed = log_probs.index_fill(1, torch.tensor([PAD, START, UNKNOWN]), float("-inf"))
-                log = log + log_softmax(allowed, dim=1)[0, following]
+                log = log + log_softmax(allowed / objective.temperature, dim=1)[0, following]
                 word = following
             reward = float(objective.rewards([caption], np.array([picture]))[0])
             total = total - log.exp() * reward
@@ -67,10 +68,10 @@ def expected_gradients(network: Initial, objective: SelfCriticalObjective) -> li
     )
 
 
-@pytest.mark.parametrize("baseline", ["others", "greedy"])
-def test_the_gradient_is_that_of_the_expected_reward(baseline: str) -> None:
+@pytest.mark.parametrize(("baseline", "temperature"), [("others", 1.0), ("greedy", 1.0), ("others", 0.5)])
+def test_the_gradient_is_that_of_the_expected_reward(baseline: Literal["others", "greedy"], temperature: float) -> None:
     network = model()
-    objective = SelfCriticalObjective(REFERENCES, RULES, samples=4000, baseline=baseline)  # type: ignore[arg-type]
+    objective = SelfCriticalObjective(REFERENCES, RULES, samples=4000, baseline=baseline, temperature=temperature)
     loss, logs = objective(network, batch())
     found = torch.autograd.grad(loss, list(network.parameters()), materialize_grads=True, allow_unused=True)
     wanted = expected_gradients(network, objective)
@@ -114,3 +115,5 @@ def test_what_cannot_be_is_refused() -> None:
         SelfCriticalObjective(REFERENCES, RULES, samples=1)
     with pytest.raises(RecipeError, match="mean"):
         SelfCriticalObjective(REFERENCES, RULES, baseline="mean")  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match="temperature"):
+        SelfCriticalObjective(REFERENCES, RULES, temperature=0.0)

@@ -17,6 +17,7 @@ from seetell.progress import SILENT
 DATA = ["scenes:40"]
 SEQUENCES = ["joint", "joint-attn", "init", "init-attn", "seq2seq", "seq2seq-attn"]
 CLASSIFIERS = ["softmax", "warp", "bce", "best-tags"]
+LATER = ["encoder.layout=grid:3", "encoder.later_stages=true", "encoder.learning_rate=0.01"]
 
 
 def small(name: str, *more: str) -> Recipe:
@@ -50,9 +51,20 @@ def without_time(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: value for key, value in record.items() if key != "seconds"} for record in history]
 
 
-@pytest.mark.parametrize("name", ["seq2seq-attn", "joint", "bce", "best-tags"])
-def test_stopped_and_resumed_it_is_bit_equal(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = small(name, *(["phases.loss.order=random"] if name == "joint" else []))
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("seq2seq-attn", []),
+        ("joint", ["phases.loss.order=random"]),
+        ("bce", []),
+        ("best-tags", []),
+        ("best-tags", LATER),
+    ],
+)
+def test_stopped_and_resumed_it_is_bit_equal(
+    name: str, more: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = small(name, *more)
     whole = train(recipe, DATA, tmp_path / "whole", accelerator="cpu")
     monkeypatch.setattr("seetell.learn.training.loop.SAVE_EVERY", -1.0)  # after every step
     taken = iter(range(1000))
@@ -110,6 +122,15 @@ def test_the_network_is_trained_along_with_the_model(name: str, tmp_path: Path) 
     after = run.model().transform.state_dict()
     assert before.keys() == after.keys()
     assert any(not torch.equal(before[key], after[key]) for key in before if "weight" in key)
+
+
+def test_later_stages_are_trained_with_the_model(tmp_path: Path) -> None:
+    recipe = small("best-tags", *LATER)
+    before, after = task_of(recipe).model.transform, train(recipe, DATA, tmp_path, accelerator="cpu").model().transform
+    trained = [name for name, _ in before.encoder.named_parameters() if name.endswith("weight")]
+    assert trained
+    for name in trained:
+        assert not torch.equal(before.encoder.get_parameter(name), after.encoder.get_parameter(name))
 
 
 def test_thresholds_are_those_of_the_validation_split_and_travel_with_the_model(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ class EncoderSettings:
     augment: bool = False  # train from randomly cropped and mirrored pictures instead of stored features
     train: bool = False  # train the network together with the model, from pictures
     frozen_stages: int = 0  # of a network that is trained, so many stages are left as they are
-    learning_rate: float = 1e-5  # of a network that is trained
+    later_stages: bool = False  # of the layout `grid:N`: train the stages after it as part of the model
+    learning_rate: float = 1e-5  # of a network, or of later stages, that are trained
 
     @property
     def live(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
@@ -11,6 +12,7 @@ from seetell.data import Dataset, Record
 from seetell.errors import DatasetError
 from seetell.images import Preparation
 from seetell.learn.encoders import Encoder, FeatureStore, FullNetworkTransform, LayoutSpec, Principal, Standardise
+from seetell.learn.models.later_stages import LaterStages
 from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import EncoderSettings, Recipe, RecipeError
 from seetell.learn.training.beginnings import Beginning
@@ -75,24 +77,35 @@ class Materials:
     def transform(self, pictures: PictureInputs) -> nn.Module:
         """What is done to raw features before the model reads them, fitted on the training pictures.
 
-        Where the recipe trains from pictures, the network itself comes first.
+        Where the recipe trains from pictures, the network itself comes first; where it trains later stages, they do.
         """
         if isinstance(pictures, LivePictures):
             return live_transform(self.recipe.encoder, self._fitted(self._stored(pictures.records)))
+        if self.recipe.encoder.later_stages:
+            first = later_stages(self.recipe.encoder)
+            first.then = self._fitted(pictures, first)
+            return first
         return self._fitted(pictures)
 
-    def _fitted(self, pictures: PictureInputs) -> nn.Module:
+    def _fitted(self, pictures: PictureInputs, first: LaterStages | None = None) -> nn.Module:
+        """A transform for features, or for what later stages make of them."""
         name, layout = transform_name(self.recipe.encoder), self.features.layout
         if name in ("none", "unit"):
-            return unfitted_transform(self.recipe.encoder, layout)
+            return unfitted_transform(self.recipe.encoder, layout, layout.shape[-1])
         most = FITTED_ON_GRIDS if len(layout.shape) > 1 else FITTED_ON.get(name, len(pictures))
         chosen = np.unique(np.linspace(0, len(pictures) - 1, most).astype(int))
-        width = layout.shape[-1]
-        batches = (pictures.batch(chosen[some]).numpy().reshape(-1, width) for some in in_batches(len(chosen), 256))
+        batches = (_read(pictures.batch(chosen[some]), first) for some in in_batches(len(chosen), 256))
         if name == "principal":
             return Principal.fit(batches, **_principal(self.recipe.encoder, layout))
         kind = FullNetworkTransform if name == "full_network" else Standardise
         return kind.fit(batches)
+
+
+@torch.no_grad()
+def _read(features: Tensor, first: LaterStages | None) -> np.ndarray:
+    """Features, place by place."""
+    read: np.ndarray = (features if first is None else first.eval()(features)).flatten(0, -2).numpy()
+    return read
 
 
 def transform_name(encoder: EncoderSettings) -> str:
@@ -109,7 +122,11 @@ def transform_name(encoder: EncoderSettings) -> str:
 
 def empty_transform(encoder: EncoderSettings, layout: LayoutSpec) -> nn.Module:
     """A transform that waits for its statistics, and a network that was trained along for its weights."""
-    transform = unfitted_transform(encoder, layout)
+    if encoder.later_stages:
+        first = later_stages(encoder)
+        first.then = unfitted_transform(encoder, layout, first.width)
+        return first
+    transform = unfitted_transform(encoder, layout, layout.shape[-1])
     return live_transform(encoder, transform) if encoder.live else transform
 
 
@@ -118,9 +135,13 @@ def live_transform(settings: EncoderSettings, then: nn.Module) -> LiveEncoder:
     return LiveEncoder(encoder, settings.layout, then, settings.train, settings.frozen_stages, settings.learning_rate)
 
 
-def unfitted_transform(encoder: EncoderSettings, layout: LayoutSpec) -> nn.Module:
-    """A transform without statistics."""
-    width = layout.shape[-1]
+def later_stages(settings: EncoderSettings) -> LaterStages:
+    """The network's stages after the stored map, with no transform after them yet."""
+    return LaterStages(Encoder.load(settings.name), settings.layout, nn.Identity(), settings.learning_rate)
+
+
+def unfitted_transform(encoder: EncoderSettings, layout: LayoutSpec, width: int) -> nn.Module:
+    """A transform without statistics, for features of some width."""
     match transform_name(encoder):
         case "unit":
             return Unit()

@@ -66,6 +66,8 @@ class SelfCriticalObjective(Objective):
     baseline: "others" (the mean of a picture's other samples) or "greedy".
     reward: metric → weight.
     likelihood: the weight of −log p(y | a), which keeps the language in order.
+    temperature: what is drawn from, and made more probable, is the model's distribution with its logits divided by
+        this. Smoothed labels leave a tenth of every word's probability to rubbish; below 1, less of it is drawn.
     """
 
     by_picture = True
@@ -78,13 +80,17 @@ class SelfCriticalObjective(Objective):
         baseline: Literal["others", "greedy"] = "others",
         reward: Mapping[str, float] | None = None,
         likelihood: float = 0.0,
+        temperature: float = 1.0,
     ) -> None:
         super().__init__()
         if baseline not in ("others", "greedy"):
             raise RecipeError(f"there is no baseline {baseline!r}", where="[[phases]] loss", remedy="others or greedy")
         if baseline == "others" and samples < 2:
             raise RecipeError("one sample has no others", where="[[phases]] loss", remedy="Set baseline = 'greedy'")
+        if temperature <= 0:
+            raise RecipeError(f"the temperature is {temperature}", where="[[phases]] loss", remedy="It must be above 0")
         self.rules, self.samples, self.baseline, self.likelihood = rules, samples, baseline, likelihood
+        self.temperature = temperature
         self.rewards = Rewards(references, reward or {"cider": 1.0})
         self.loss, self.cross_entropy = SelfCritical(per="word"), CrossEntropy()
 
@@ -103,7 +109,9 @@ class SelfCriticalObjective(Objective):
 
     def _reinforce(self, model: Captioner, batch: Batch) -> tuple[Tensor, Logs]:
         decoder, features = TorchDecoder(model), batch.features.cpu().numpy()
-        drawn = sample(decoder, features, self.rules, samples=self.samples, seed=int(batch.seed))
+        drawn = sample(
+            decoder, features, self.rules, samples=self.samples, temperature=self.temperature, seed=int(batch.seed)
+        )
         pictures = batch.pictures.cpu().numpy()
         of = np.repeat(np.arange(len(pictures)), self.samples)
         captions = [self._whole(one) for group in drawn for one in group]
@@ -118,7 +126,7 @@ class SelfCriticalObjective(Objective):
         # What is never drawn has no share in the distribution that captions were drawn from.
         never = torch.tensor([self.rules.start, *self.rules.forbidden], device=logits.device)
         likelihoods = word_log_likelihoods(
-            logits.index_fill(2, never, float("-inf")), words.masked_fill(~mask, self.rules.end)
+            logits.index_fill(2, never, float("-inf")) / self.temperature, words.masked_fill(~mask, self.rules.end)
         )
         return self.loss(likelihoods, mask, rewards, baselines), {"reward": rewards.mean()}
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from seetell.learn.models.later_stages import LaterStages
 from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import Phase
 
@@ -62,7 +63,7 @@ class Task(nn.Module, ABC):
         groups: list[dict[str, Any]] = [
             {"params": [p for p in live.encoder.parameters() if p.requires_grad], "lr": live.learning_rate}
             for live in self.modules()
-            if isinstance(live, LiveEncoder)
+            if isinstance(live, LiveEncoder | LaterStages)
         ]
         taken = {id(p) for group in groups for p in group["params"]}
         rest = [p for p in self.parameters() if p.requires_grad and id(p) not in taken]
