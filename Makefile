@@ -4,12 +4,13 @@
 PYTHON ?= python3
 PIP = -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-base test-slow lint format clean
+.PHONY: help demo results test test-base test-slow lint format clean
 
 help:
 	@echo "make demo       draw scenes, show their captions and labels, write a contact sheet"
 	@echo "make test       all quick tests, then the torch-free ones again without PyTorch"
 	@echo "make test-slow  the tests that take minutes"
+	@echo "make results    draw every page of docs/results, and the README's table, from the rows' records"
 	@echo "make lint       ruff, ruff format, mypy --strict"
 	@echo "make format     let ruff mend what it can"
 	@echo "make clean      remove the virtual environments and what the demo wrote"
@@ -36,6 +37,9 @@ test-base: .venv-base/installed
 test-slow: .venv/installed
 	.venv/bin/python $(PIP) --editable '.[learn,metrics,dev,slow]'
 	.venv/bin/python -m pytest -m slow
+
+results: .venv/installed
+	.venv/bin/seetell learn results docs/results --readme README.md
 
 lint: .venv/installed
 	.venv/bin/ruff check .

@@ -1,29 +1,110 @@
-"""The tables of captioners: every row is a recipe, and what is said follows the figures."""
+"""The tables of captioners: what their rows are, what their pages show, and that what is said follows the figures."""
+
+from pathlib import Path
 
 import pytest
+from sample_records import sample
 
+from seetell.learn.claims import SAYS
 from seetell.learn.recipes import load
+from seetell.learn.records import RowRecord
+from seetell.learn.reproduce import reproduce
+from seetell.learn.results import write_results
 from seetell.learn.tables import table
+from seetell.learn.training.caption_figures import CaptionRow, ToldCaption, caption_blocks, some_captions
+
+SMALL = ["encoder.name=test_efficientnet@random", "phases.epochs=1", "decoding.maximum_length=5", "decoding.beam=2"]
 
 
 @pytest.mark.parametrize("name", ["xu-table1", "vaishali"])
 def test_rows_are_caption_recipes(name: str) -> None:
     for row in table(name).rows:
-        recipe = load(row, dataset="flickr8k")
-        assert recipe.family == "captions"
-        assert recipe.row
+        if row.recipe:
+            assert load(row.recipe, dataset="flickr8k").family == "captions"
 
 
-def test_what_xu_published() -> None:
-    assert table("xu-table1").rows == ("attend-soft", "attend-hard", "best-caption")
-    found = {row: load(row).published["flickr8k"]["bleu4_no_bp"] for row in ("attend-soft", "attend-hard")}
-    assert found == {"attend-soft": 19.5, "attend-hard": 21.3}
+def test_rows_without_training_and_rows_tested_again(tmp_path: Path) -> None:
+    """Retrieval-based and template-based captions, and a trained model told greedily; then the page without the runs."""
+    tags = ["encoder.name=test_efficientnet@random", "phases.epochs=1", "decoding.train_pictures=8"]
+    ren = reproduce(table("ren-table3"), ["scenes:40"], tmp_path / "tags", rows=["bce"], settings=tags)
+    tagger = ren.parent / "runs" / "bce.scenes"
+    records, out = tmp_path / "site" / "rows", tmp_path / "out"
+    rows = ["retrieval-based", "template-based"]
+    files = {"tagger": str(tagger)}
+    reproduce(table("vaishali"), ["scenes:40"], out, rows=rows, settings=SMALL, files=files, records=records)
+    rows = ["attend-soft", "attend-soft-greedy"]
+    reproduce(table("xu-table1"), ["scenes:40"], out, rows=rows, settings=SMALL, records=records)
+    reproduce(table("vaishali"), ["scenes:40"], out, rows=["attend-soft"], settings=SMALL, records=records)  # kept
+    found = {path.stem: RowRecord.read(path) for path in records.rglob("*.json")}
+    assert found["template-based.scenes"].recipe == "bce"
+    assert all(
+        told["caption"].startswith("there is a") for told in found["template-based.scenes"].figures["captions"]["some"]
+    )
+    assert found["retrieval-based.scenes"].protocol.startswith("the consensus caption of the 20 nearest")
+    assert found["attend-soft-greedy.scenes"].protocol.startswith("greedy")
+    assert found["attend-soft-greedy.scenes"].history == []
+    assert all(record.seconds_telling > 0 for record in found.values())
+    assert str(tmp_path) not in "".join(path.read_text(encoding="utf-8") for path in records.rglob("*.json"))
+    pages = {name: (out / name).read_bytes() for name in ("vaishali.md", "xu-table1.md", "vaishali.png")}
+    for sheet in out.glob("*-attention-*.png"):
+        sheet.rename(records.parent / sheet.name)
+    write_results(records.parent)
+    assert {name: (records.parent / name).read_bytes() for name in pages} == pages
+    assert "(vaishali-attention-" in pages["vaishali.md"].decode()
+
+
+def told(picture: int, cider: float) -> ToldCaption:
+    return ToldCaption(f"{picture}.jpg", f"caption {picture}", [f"reference {picture}", "another"], cider)
+
+
+def test_a_record_keeps_the_best_the_worst_and_the_same_some() -> None:
+    scores = [(picture * 7) % 30 for picture in range(30)]
+    kept = some_captions([told(picture, score) for picture, score in enumerate(scores)])
+    order = sorted(range(30), key=lambda picture: -scores[picture])
+    assert [one["picture"] for one in kept["best"]] == [f"{picture}.jpg" for picture in order[:4]]
+    assert [one["picture"] for one in kept["worst"]] == [f"{picture}.jpg" for picture in order[:-5:-1]]
+    other = some_captions([told(picture, -score) for picture, score in enumerate(scores)])
+    assert [one["picture"] for one in kept["some"]] == [one["picture"] for one in other["some"]]
+    assert len({one["picture"] for one in kept["some"]}) == 8
+
+
+def test_a_page_shows_the_best_row_and_all_rows_side_by_side() -> None:
+    captions = {"best": [], "worst": [], "some": [{"picture": "1.jpg", "reference": "A dog .", "caption": "a dog"}]}
+    other = {**captions, "some": [{"picture": "1.jpg", "reference": "A dog .", "caption": "a cat"}]}
+    metrics = {
+        "cider": 40.0,
+        "mean_length": 9.0,
+        "attention_on_things": 20.0,
+        "things_area": 10.0,
+        "attention_gain": 2.0,
+    }
+    rows = [CaptionRow("one", metrics, captions), CaptionRow("two", {"cider": 50.0, "mean_length": 8.0}, other)]
+    blocks = [str(block) for block in caption_blocks(rows)]
+    assert any("what two tells" in block for block in blocks)
+    assert any("['1.jpg', 'A dog .', 'a dog', 'a cat']" in block for block in blocks)
+    assert any("['one', '20.0', '10.0', '2.0']" in block for block in blocks)
+    assert caption_blocks([]) == []
 
 
 def test_what_is_said_follows_the_figures() -> None:
-    says = table("xu-table1").says
+    says = SAYS["xu-table1"]
     assert says({"attend-soft": [{"bleu4_no_bp": 20.0}]}) == []
     results = {"attend-soft": [{"bleu4_no_bp": 20.0}], "attend-hard": [{"bleu4_no_bp": 21.0}, {"bleu4_no_bp": 17.0}]}
     assert says(results)[0].endswith("is 19.0 with hard attention and 20.0 with soft: unlike in the document.")
-    order = table("vaishali").says({"merge": [{"cider": 40.0}], "initial": [{"cider": 45.0}]})
-    assert order == ["By CIDEr: initial 45.0, merge 40.0."]
+    parts = {
+        "attend-soft": [{"bleu4_no_bp": 20.0, "cider": 50.0}],
+        "attend-soft-no-ds": [{"bleu4_no_bp": 19.5, "cider": 51.0}],
+    }
+    assert says(parts) == ["The doubly stochastic penalty adds +0.5 to BLEU-4 without penalty and -1.0 to CIDEr."]
+    speed = {"attend-soft-buckets": [{"samples_a_second": 300.0}], "attend-soft-mixed": [{"samples_a_second": 200.0}]}
+    assert "train 1.50 times as many" in says(speed)[0]
+    order = SAYS["vaishali"]({"merge": [{"cider": 40.0}], "merge-300": [{"cider": 45.0}]})
+    assert order == [
+        "By CIDEr: merge-300 45.0, merge 40.0.",
+        "Word vectors of 300 dimensions instead of 50 add +5.0 to CIDEr.",
+    ]
+
+
+def test_the_cost_of_a_row() -> None:
+    flat = sample("vaishali", "merge", {"cider": 1.0}, seconds=60).flat
+    assert (flat["samples_a_second"], flat["told_a_second"], flat["epochs"]) == (20.0, 500.0, 2.0)

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
-import pytest
 from PIL import Image
 
+from seetell.learn.claims import sequences_say
 from seetell.learn.recipes import load
+from seetell.learn.records import RowRecord
 from seetell.learn.reproduce import reproduce
-from seetell.learn.tables import sequences_say, table
-from seetell.learn.training.tag_figures import Predictions
+from seetell.learn.results import write_results
+from seetell.learn.tables import published, table
+from seetell.learn.training.tag_figures import Predictions, summary
 
 SMALL = [
     "encoder.name=test_efficientnet@random",
@@ -19,21 +21,20 @@ SMALL = [
 
 
 def test_rows_are_tag_recipes_with_the_published_figures() -> None:
-    rows = table("ren-table3").rows
-    recipes = [load(row, dataset="coco") for row in rows]
-    assert {recipe.family for recipe in recipes} == {"tags"}
-    published = {recipe.name: recipe.published["coco"]["f1_of_means"] for recipe in recipes if recipe.published}
-    assert published.keys() == set(rows) - {"best-tags"}
-    assert max(published, key=lambda name: published[name]) == "seq2seq"
+    rows = [row for row in table("ren-table3").rows if not row.part]
+    assert {load(row.recipe, dataset="coco").family for row in rows if row.recipe} == {"tags"}
+    found = {row.name: published(row, "coco").get("f1_of_means") for row in rows}
+    assert len(found) == 11
+    assert [name for name, f1 in found.items() if f1 is None] == ["best-tags"]
+    assert max(found, key=lambda name: found[name] or 0) == "seq2seq"
 
 
 def test_a_page_with_figures_and_names_of_examples(tmp_path: Path) -> None:
-    page = reproduce(
-        table("ren-table3"), ["scenes:60"], tmp_path, dataset="coco", rows=["bce", "init", "best-tags"], settings=SMALL
-    )
+    rows = ["bce", "init", "best-tags", "init-beam5"]
+    page = reproduce(table("ren-table3"), ["scenes:60"], tmp_path, dataset="coco", rows=rows, settings=SMALL)
     text = page.read_text(encoding="utf-8")
     assert "Measured on coco, test split" in text
-    assert "--data scenes:PATH --dataset coco" in text
+    assert "--data scenes:60 --dataset coco" in text
     assert "another dataset" not in text
     assert "| CNN as initialization, published | 71.5 | 67.4 | 69.4 |" in text
     assert "best-tags, published" not in text
@@ -42,9 +43,18 @@ def test_a_page_with_figures_and_names_of_examples(tmp_path: Path) -> None:
         assert f"(ren-table3-{name}.png)" in text
         with Image.open(tmp_path / f"ren-table3-{name}.png") as picture:
             assert min(picture.size) > 50
-    told = Predictions.read(tmp_path / "runs" / "init" / "predictions.jsonl")
+    told = Predictions.read(tmp_path / "runs" / "init.coco" / "predictions.jsonl")
     assert len(told.pictures) == len(set(told.pictures)) == 6
     assert all(len(set(labels)) == len(labels) for labels in told.told)
+    assert "| Wang et al., published | 69.2 | 66.4 | 67.8 |" in text
+    assert "What five beams add to the F1 of greedy sequences:" in text
+    record = RowRecord.read(tmp_path / "rows" / "ren-table3" / "init.coco.json")
+    assert record.figures["tags"]["pictures"] == 6
+    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("ren-table3*")}
+    for path in tmp_path.glob("ren-table3*"):
+        path.unlink()
+    write_results(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("ren-table3*")} == drawn
 
 
 def test_predictions_are_read_as_they_were_written(tmp_path: Path) -> None:
@@ -67,10 +77,23 @@ def test_what_is_said_follows_the_figures() -> None:
     assert "is seq2seq with 68.0; between the best and the worst of them lie 2.0 points." in best
     assert "-1.0 for seq2seq. In the document" in attention
     assert "it does not hold" in sequences_say(f1(bce=67, init=66))[0]
+    rates = sequences_say(f1(init=66, init_rate0001=60, init_rate00001=64, seq2seq=65, seq2seq_xavier=64))
+    assert rates[-1] == (
+        "F1 of init by learning rate: 60.0 with 0.001, 66.0 with 0.0005, 64.0 with 0.0001. "
+        "The document's best rows have 0.0001."
+    )
+    assert "start by Xavier's rule: +1.0 for seq2seq." in rates[-2]
 
 
-@pytest.mark.parametrize("rows", [{}, {"init": Path("nowhere")}])
-def test_without_predictions_there_are_no_figures(rows: dict[str, Path], tmp_path: Path) -> None:
-    figures = table("ren-table3").figures
-    assert figures is not None
-    assert figures({name: tmp_path / path for name, path in rows.items()}, tmp_path, "x-") == []
+def test_what_a_record_keeps_of_predictions() -> None:
+    predictions = Predictions(["a", "b", "c"], [["dog"], ["cat", "dog"], ["car"]], [["dog"], ["dog", "cat"], ["bus"]])
+    kept = summary(predictions.analysis(), predictions)
+    assert (kept["pictures"], kept["perfect"], kept["wrong"]) == (3, 2, 1)
+    assert kept["by_count"]["1"]["samples"] == 2
+    assert kept["by_label"] == [["cat", 100.0], ["dog", 100.0], ["car", 0.0]]
+    assert kept["examples"]["wrong"] == [["c", ["car"], ["bus"]]]
+    assert "examples" not in summary(predictions.analysis())
+    often = Predictions(["x"] * 20, [["cup", "fork"]] * 20, [["cup", "fork"]] * 10 + [["cup"]] * 10)
+    kept = summary(often.analysis())
+    assert kept["shares"] == [[100, 50, 1], [100, 100, 1]]  # of cups half have a fork told, of forks all a cup
+    assert kept["apart"][0] == ["cup", "fork", 100.0, 50.0]

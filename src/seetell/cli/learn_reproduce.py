@@ -9,7 +9,7 @@ import typer
 def reproduce(
     table: Annotated[str, typer.Argument(help="Which table: vilalta-table2, kolluru-table1, …")],
     data: Annotated[list[str], typer.Option("--data", help="The dataset.")],
-    out: Annotated[Path, typer.Option("--out", help="Where the runs and the page go.")],
+    out: Annotated[Path, typer.Option("--out", help="Where the runs, their records and the page go.")],
     dataset: Annotated[
         str, typer.Option(help="What the data is, if --data does not say it: COCO's pictures in a table are coco.")
     ] = "",
@@ -18,9 +18,20 @@ def reproduce(
     encoder: Annotated[str, typer.Option(help="Another encoder than the recipes'.")] = "",
     settings: Annotated[list[str] | None, typer.Option("--set", help="Override a setting in every row.")] = None,
     seeds: Annotated[int, typer.Option(help="How often each row is trained; 0 takes the table's.")] = 0,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", help="What some rows need: vgg16=FILE (weights), vectors300=FILE, tagger=RUN. May be repeated."
+        ),
+    ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(help="Where the rows' records go, and are read for the page; OUT/rows unless told."),
+    ] = None,
     store: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
 ) -> None:
     """Train the rows of a published table that have not been trained, and write the page of all that have."""
+    from seetell.learn.reproduce import given_files
     from seetell.learn.reproduce import reproduce as run
     from seetell.learn.tables import table as find
     from seetell.progress import for_terminal
@@ -33,7 +44,9 @@ def reproduce(
         rows=[row.strip() for row in rows.split(",") if row.strip()],
         budget=budget,
         settings=[*([f"encoder.name={encoder}"] if encoder else []), *(settings or [])],
+        files=given_files(files or []),
         seeds=seeds,
+        records=records,
         root=store,
         progress=for_terminal(),
         say=lambda line: typer.echo(line, err=True),

@@ -1,11 +1,12 @@
 """A page of results: headings, paragraphs, tables and pictures, written once and rendered as Markdown and as HTML."""
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from seetell.learn.training.checkpoints import write_text
+from seetell.learn.files import write_text
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1e; }
@@ -68,7 +69,7 @@ class Page:
         write_text(folder / f"{name}.html", self.html())
 
     def markdown(self) -> str:
-        return "\n\n".join([f"# {self.title}", *(_markdown(block) for block in self.blocks)]) + "\n"
+        return "\n\n".join([f"# {self.title}", *(markdown(block) for block in self.blocks)]) + "\n"
 
     def html(self) -> str:
         body = "\n".join([f"<h1>{html.escape(self.title)}</h1>", *(_html(block) for block in self.blocks)])
@@ -76,7 +77,8 @@ class Page:
         return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 
 
-def _markdown(block: Block) -> str:
+def markdown(block: Block) -> str:
+    """One block as Markdown."""
     match block:
         case Heading(text, level):
             return f"{'#' * level} {text}"
@@ -91,17 +93,25 @@ def _markdown(block: Block) -> str:
             return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
+def _inline(text: str) -> str:
+    """What stands within a line: bold, code and links."""
+    text = html.escape(text)
+    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
+    text = re.sub(r"`(.+?)`", r"<code>\1</code>", text)
+    return re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", r'<a href="\2">\1</a>', text)
+
+
 def _html(block: Block) -> str:
     match block:
         case Heading(text, level):
-            return f"<h{level}>{html.escape(text)}</h{level}>"
+            return f"<h{level}>{_inline(text)}</h{level}>"
         case Paragraph(text):
-            return f"<p>{html.escape(text)}</p>"
+            return f"<p>{_inline(text)}</p>"
         case Command(text):
             return f"<pre>{html.escape(text)}</pre>"
         case Figure(file, about):
             return f'<p><img src="{html.escape(file)}" alt="{html.escape(about)}"></p>'
         case Table(head, rows):
             top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-            body = "\n".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+            body = "\n".join("<tr>" + "".join(f"<td>{_inline(c)}</td>" for c in row) + "</tr>" for row in rows)
             return f"<table><thead><tr>{top}</tr></thead><tbody>\n{body}\n</tbody></table>"

@@ -1,27 +1,88 @@
-"""Train the rows of a published table, and write what was measured beside what was published.
+"""Train the rows of a published table, keep a record of each, and write what was measured beside what was published.
 
-OUT/runs/<recipe>[-seed<n>]/    the runs; a finished one is kept, a stopped one is resumed
-OUT/<table>.md, .html, .png     the page, made anew from the stored runs each time
+OUT/runs/ROW.DATASET[.seedN]/         the runs; a finished one is kept, a stopped one is resumed
+OUT/rows/TABLE/ROW.DATASET[.seedN].json   the records, all that pages need; elsewhere if told
+OUT/TABLE.md, .html, .png             the page, drawn anew from the records each time
+
+Several tables that share a folder share its runs: a row that two of them have is trained once.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from seetell.data import Dataset
 from seetell.errors import SeetellError
 from seetell.learn.losses import started_above
-from seetell.learn.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.learn.recipes import Recipe, load
-from seetell.learn.tables import PublishedTable, published_figures
-from seetell.learn.training import curves
-from seetell.learn.training.checkpoints import read_json, write_json
+from seetell.learn.records import Asked, RowRecord, made_by, portable_spec, stem
+from seetell.learn.table_page import ABOUT, table_records, write_table_page
+from seetell.learn.tables import FILES, PublishedTable, Row, label
+from seetell.learn.training import untrained
+from seetell.learn.training.caption_figures import PREDICTIONS, read_captions, some_captions
+from seetell.learn.training.caption_sheets import write_attention_sheets
+from seetell.learn.training.checkpoints import read_json
 from seetell.learn.training.loop import State
-from seetell.learn.training.run import Run, family, train
-from seetell.learn.training.tag_figures import PREDICTIONS
-from seetell.progress import SILENT, Progress, clock
+from seetell.learn.training.materials import captioned
+from seetell.learn.training.run import Run, family, open_data, train
+from seetell.learn.training.tag_figures import Predictions, summary
+from seetell.progress import SILENT, Progress
 
-VIEWS = {"centre": "one crop", "whole": "whole pictures squashed to squares"}
 START_EPOCHS = 30  # Table 5 of Vilalta: a run that has not started by then has failed
+RESULT = "result.json"  # in a run's folder: its record
+SEEN = 3  # drawn pictures whose attention is shown
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What all rows of a table are asked for with.
+
+    Args:
+        specs: the datasets.
+        kind: what they are: `flickr8k`.
+        files: what `--with` gave, by name.
+        root: where features are kept.
+    """
+
+    table: PublishedTable
+    specs: Sequence[str]
+    kind: str
+    out: Path
+    budget: str = "two-cores"
+    settings: Sequence[str] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    root: Path | None = None
+    progress: Progress = SILENT
+    say: Callable[[str], object] = lambda line: None
+
+    def folder(self, row: str, seed: int) -> Path:
+        return self.out / "runs" / stem(row, self.kind, seed)
+
+    def recipe(self, row: Row, seed: int) -> Recipe:
+        own = [setting.format(**self.files) if row.needs else setting for setting in row.settings]
+        start = [f"training.start_from={self.trained(row.starts_from, seed)}"] if row.starts_from else []
+        more = [*own, *start, *self.settings, f"training.seed={seed}"]
+        return load(row.recipe, dataset=self.kind, budget=self.budget, settings=more)
+
+    def trained(self, row: str, seed: int) -> Path:
+        """The folder of a row that another begins with."""
+        folder = self.folder(row, seed)
+        if finished(folder) is None:
+            raise SeetellError(
+                f"{row} has not been trained here, and another row begins with its model",
+                where=str(folder),
+                remedy=f"Add it: --rows {row},…",
+            )
+        return folder
+
+    def asked(self, row: Row) -> Asked:
+        """The command line, as a record keeps it."""
+        return Asked(tuple(map(portable_spec, self.specs)), self.budget, tuple(self.settings), row.needs)
 
 
 def reproduce(
@@ -33,178 +94,219 @@ def reproduce(
     rows: Sequence[str] = (),
     budget: str = "two-cores",
     settings: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
     seeds: int = 0,
+    records: Path | None = None,
     root: Path | None = None,
     progress: Progress = SILENT,
     say: Callable[[str], object] = lambda line: None,
 ) -> Path:
-    """Train the rows asked for (all without) that have not been trained, then write the page of all that have.
+    """Train the rows asked for (or all that can be) that have not been trained, and write the page of all that have.
 
     Args:
         dataset: what the data is where `specs` do not say it: COCO's pictures in a table of one's own are `coco`.
+        files: what rows need that pip does not install, by the names of `FILES`.
+        records: where the records are kept; beside the page unless told.
     """
     kind = dataset or specs[0].partition(":")[0]
-    for recipe_name in _chosen(table, rows):
+    records = records or out / "rows"
+    asking = Asking(table, specs, kind, out, budget, settings, files or {}, root, progress, say)
+    for row in _chosen(asking, rows):
         for seed in range(1, (seeds or table.seeds) + 1):
-            folder = _folder(out, recipe_name, seed)
-            if (folder / "result.json").exists():
-                continue
-            more = [*settings, f"training.seed={seed}"]
-            recipe = load(recipe_name, dataset=kind, budget=budget, settings=more)
-            say(f"{recipe.row}, seed {seed}: {folder}")
-            stop = _until_started(recipe) if table.stop_when_started else None
-            _train_row(recipe, specs, folder, stop, root=root, progress=progress, say=say)
-    return write_page(table, specs, out, kind)
+            record = finished(asking.folder(row.name, seed)) or run_row(asking, row, seed)
+            replace(record, table=table.name).write(records / table.name)
+    _attention_sheets(asking)
+    return write_table_page(table, table_records(table, records), records / table.name / ABOUT, out)
 
 
-def _train_row(
-    recipe: Recipe,
-    specs: Sequence[str],
-    folder: Path,
-    stop: Callable[[State], bool] | None,
-    *,
-    root: Path | None,
-    progress: Progress,
-    say: Callable[[str], object],
-) -> None:
-    run = train(
+def finished(folder: Path) -> RowRecord | None:
+    """The record of a finished run; a result that an older version wrote is none."""
+    path = folder / RESULT
+    if not path.exists() or "format" not in read_json(path):
+        return None
+    return RowRecord.read(path)
+
+
+def run_row(asking: Asking, row: Row, seed: int) -> RowRecord:
+    """Train and test a row, and keep its record in its run's folder."""
+    folder = asking.folder(row.name, seed)
+    asking.say(f"{label(row)}, seed {seed}: {folder}")
+    folder.mkdir(parents=True, exist_ok=True)
+    options = {"predictions": folder / PREDICTIONS}
+    root, progress = asking.root, asking.progress
+    if row.untrained == "template":
+        tagger = Run.open(Path(asking.files["tagger"]))
+        result = untrained.template(tagger, asking.specs, options, root=root, progress=progress)
+        record = _record(asking, row, seed, tagger.recipe, result, read_json(tagger.path / "run.json"))
+    elif row.untrained:
+        recipe = load("merge", dataset=asking.kind, budget=asking.budget, settings=asking.settings)
+        result = untrained.consensus(recipe, asking.specs, options, root=root, progress=progress)
+        record = _record(asking, row, seed, recipe, result, {})
+    else:
+        run = _tested_again(asking, row, seed) if row.tests else _trained(asking, row, seed, folder)
+        materials = run.materials(asking.specs, "test", root=root, progress=progress)
+        result = family(run.recipe.family).evaluate(run, materials, "test", options)
+        record = _record(asking, row, seed, run.recipe, result, read_json(run.path / "run.json"), run.history())
+    record.write(folder).replace(folder / RESULT)
+    return record
+
+
+def _trained(asking: Asking, row: Row, seed: int, folder: Path) -> Run:
+    recipe = asking.recipe(row, seed)
+    return train(
         recipe,
-        specs,
+        asking.specs,
         folder,
         resume=(folder / "run.json").exists(),
-        root=root,
-        progress=progress,
-        say=say,
-        stop=stop or (lambda state: False),
+        root=asking.root,
+        progress=asking.progress,
+        say=asking.say,
+        stop=_until_started(recipe) if asking.table.stop_when_started else (lambda state: False),
     )
-    history = run.history()
-    materials = run.materials(specs, "test", root=root, progress=progress)
-    result = family(recipe.family).evaluate(run, materials, "test", {"predictions": folder / PREDICTIONS})
-    result["seconds"] = round(sum(record["seconds"] for record in history), 1)
-    result["epochs"] = len(history)
-    write_json(folder / "result.json", result)
+
+
+def _tested_again(asking: Asking, row: Row, seed: int) -> Run:
+    run = Run.open(asking.trained(row.tests, seed))
+    return replace(run, recipe=replace(run.recipe, decoding={**run.recipe.decoding, **row.decoding}))
+
+
+def _record(
+    asking: Asking,
+    row: Row,
+    seed: int,
+    recipe: Recipe,
+    result: Mapping[str, Any],
+    described: Mapping[str, Any],
+    history: Sequence[Mapping[str, Any]] = (),
+) -> RowRecord:
+    """Everything that is known of a finished row.
+
+    Args:
+        described: the `run.json` of the run whose model was tested.
+    """
+    settings = {key: value for key, value in recipe.to_json().items() if key not in ("published", "tune", "about")}
+    if row.starts_from:
+        settings["training"]["start_from"] = row.starts_from
+    encoder = {key: settings["encoder"][key] for key in ("name", "layout", "crops", "view", "size")}
+    fingerprint = described.get("encoder_fingerprint") or result["encoder_fingerprint"]
+    metrics = {**result["metrics"], **(_started(history, recipe) if recipe.family == "retrieval" else {})}
+    trained = () if row.tests else history
+    return RowRecord(
+        table=asking.table.name,
+        row=row.name,
+        dataset=asking.kind,
+        seed=seed,
+        recipe=recipe.name,
+        family=recipe.family if not row.untrained else "captions",
+        asked=asking.asked(row),
+        data=_data(open_data(asking.specs)),
+        encoder={**encoder, "fingerprint": fingerprint},
+        settings=settings,
+        made_by={**made_by(), "threads": torch.get_num_threads()},
+        parameters=0 if row.untrained else described["parameters"],
+        pictures=result["pictures"],
+        protocol=result["protocol"],
+        metrics=metrics,
+        seconds=round(sum(epoch["seconds"] for epoch in trained), 1),
+        history=trained,
+        seconds_telling=result.get("seconds_telling", 0.0),
+        notes=result.get("notes", ()),
+        figures=_figures(asking, row, seed),
+    )
+
+
+def _data(dataset: Dataset) -> dict[str, Any]:
+    """What a dataset is: pictures a split, and a fingerprint of their names, captions and labels."""
+    hashed, splits = hashlib.sha256(), dict[str, int]()
+    for record in sorted(dataset.records, key=lambda record: record.key):
+        known = [record.key, record.split, list(record.captions), list(record.labels)]
+        hashed.update(json.dumps(known, ensure_ascii=True).encode("ascii"))
+        splits[record.split] = splits.get(record.split, 0) + 1
+    return {"fingerprint": hashed.hexdigest()[:16], "splits": dict(sorted(splits.items()))}
+
+
+def _figures(asking: Asking, row: Row, seed: int) -> dict[str, Any]:
+    """What pages show of a row beside its figures: examples; of label sequences, their analysis."""
+    path = asking.folder(row.name, seed) / PREDICTIONS
+    if row.part or seed > 1 or not path.exists():
+        return {}
+    if asking.table.figures == "captions":
+        return {"captions": some_captions(read_captions(path))}
+    predictions = Predictions.read(path)
+    return {"tags": summary(predictions.analysis(), predictions)}
+
+
+def _started(history: Sequence[Mapping[str, Any]], recipe: Recipe) -> dict[str, float]:
+    """Whether, and in which epoch, the last phase scored above the threshold."""
+    last = [epoch for epoch in history if epoch["phase"] == len(recipe.phases)]
+    first = next((epoch["epoch"] for epoch in last if epoch["score"] > started_above(1000, 5000)), None)
+    return {"started": float(first is not None), **({"started_in": float(first)} if first is not None else {})}
 
 
 def _until_started(recipe: Recipe) -> Callable[[State], bool]:
-    """Stop at the first step after an epoch that scored above the threshold, or after `START_EPOCHS`."""
+    """Stop at the first step after an epoch of the last phase that scored above the threshold, or after
+    `START_EPOCHS` of them."""
 
     def stop(state: State) -> bool:
-        last = state.history[-1] if state.history else None
-        return last is not None and (last["score"] > started_above(1000, 5000) or len(state.history) >= START_EPOCHS)
+        last = [epoch for epoch in state.history if epoch["phase"] == len(recipe.phases)]
+        return bool(last) and (last[-1]["score"] > started_above(1000, 5000) or len(last) >= START_EPOCHS)
 
     return stop
 
 
-def _folder(out: Path, recipe: str, seed: int) -> Path:
-    return out / "runs" / (recipe if seed == 1 else f"{recipe}-seed{seed}")
+def _chosen(asking: Asking, names: Sequence[str]) -> list[Row]:
+    """The rows asked for by name or label; without, all that can be run with what was given."""
+    table = asking.table
+    runnable = [row for row in table.rows if row.runs]
+    if names:
+        known = {word.lower(): row for row in reversed(runnable) for word in (label(row), row.name)}
+        wrong = [name for name in names if name.lower() not in known]
+        if wrong:
+            raise SeetellError(
+                f"{table.name} has no row {wrong[0]!r}",
+                remedy=f"Its rows: {', '.join(row.name for row in runnable)}",
+            )
+        chosen = [known[name.lower()] for name in names]
+        for row in chosen:
+            if missing := [name for name in row.needs if name not in asking.files]:
+                raise SeetellError(
+                    f"the row {row.name} needs {FILES[missing[0]]}", remedy=f"Name the file: --with {missing[0]}=FILE"
+                )
+        return chosen
+    for row in runnable:
+        if missing := [name for name in row.needs if name not in asking.files]:
+            asking.say(f"left out: {label(row)}, which needs {FILES[missing[0]]} (--with {missing[0]}=FILE)")
+    return [row for row in runnable if all(name in asking.files for name in row.needs)]
 
 
-def _chosen(table: PublishedTable, rows: Sequence[str]) -> list[str]:
-    if not rows:
-        return list(table.rows)
-    known = {label.lower(): name for name in table.rows for label in (name, load(name).row)}
-    wrong = [row for row in rows if row.lower() not in known]
-    if wrong:
-        raise SeetellError(
-            f"{table.name} has no row {wrong[0]!r}",
-            remedy=f"Its rows: {', '.join(name.upper() for name in table.rows)}",
+def _attention_sheets(asking: Asking) -> None:
+    """Where the words were looked for, of drawn pictures: others are not ours to show."""
+    if asking.table.figures != "captions" or not all(spec.startswith("scenes") for spec in asking.specs):
+        return
+    folders = {label(row): asking.folder(row.name, 1) for row in asking.table.rows if not row.part}
+    runs = {
+        name: Run.open(folder)
+        for name, folder in folders.items()
+        if (record := finished(folder)) is not None and "attention_gain" in record.metrics
+    }
+    if runs:
+        first = next(iter(runs.values()))
+        records, pictures = first.materials(asking.specs, "test", root=asking.root, progress=SILENT).split(
+            "test", captioned
         )
-    return [known[row.lower()] for row in rows]
+        prefix = f"{asking.table.name}-"
+        write_attention_sheets(runs, records, pictures, range(min(SEEN, len(records))), asking.out, prefix=prefix)
 
 
-def write_page(table: PublishedTable, specs: Sequence[str], out: Path, dataset: str = "") -> Path:
-    """Write the page of a table from the runs that are finished; takes seconds."""
-    runs = {name: _finished(out, name) for name in table.rows}
-    runs = {name: found for name, found in runs.items() if found}
-    if not runs:
-        raise SeetellError("no row has been trained yet", where=str(out))
-    results = {name: [_figures(run, result) for run, result in found] for name, found in runs.items()}
-    page = Page(table.title)
-    kind = dataset or specs[0].partition(":")[0]
-    first = next(iter(runs.values()))[0][0]
-    page.add(*_setting(table, specs, runs, first, kind))
-    page.add(_table(table, results, kind))
-    page.add(*(Paragraph(text) for text in table.says(results)))
-    left_out = [load(name).row or name for name in table.rows if name not in runs]
-    if left_out:
-        page.add(Paragraph(f"Not run here: {', '.join(left_out)}."))
-    histories = {found[0][0].recipe.row: found[0][0].history() for found in runs.values()}
-    drawn = [
-        name
-        for name in family(first.recipe.family).CURVES
-        if name in curves.flat(next(iter(histories.values()))[0]["metrics"])
-    ]
-    curves.draw(histories, drawn[-2:], out / f"{table.name}.png", "on the validation split")
-    page.add(Heading("Learning curves"), Figure(f"{table.name}.png", f"Learning curves of {table.title}"))
-    if table.figures is not None:
-        page.add(*table.figures({name: found[0][0].path for name, found in runs.items()}, out, f"{table.name}-"))
-    page.write(out, table.name)
-    return out / f"{table.name}.md"
-
-
-def _finished(out: Path, name: str) -> list[tuple[Run, Mapping[str, Any]]]:
-    folders = [_folder(out, name, seed) for seed in range(1, 100)]
-    return [(Run.open(f), read_json(f / "result.json")) for f in folders if (f / "result.json").exists()]
-
-
-def _figures(run: Run, result: Mapping[str, Any]) -> dict[str, float]:
-    figures = curves.flat(result["metrics"])
-    started = [record["epoch"] for record in run.history() if record["score"] > started_above(1000, 5000)]
-    figures["started"] = float(bool(started))
-    if started:
-        figures["started_in"] = float(started[0])
-    return {**figures, "seconds": float(result["seconds"]), "epochs": float(result["epochs"])}
-
-
-def _setting(table: PublishedTable, specs: Sequence[str], runs: Mapping[str, Any], first: Run, kind: str) -> list[Any]:
-    recipe = first.recipe
-    seconds = sum(result["seconds"] for found in runs.values() for _, result in found)
-    seeds = max(len(found) for found in runs.values())
-    kinds = sorted({kind, *(spec.partition(":")[0] for spec in specs[1:])})
-    crops = f"{recipe.encoder.crops} crops" if recipe.encoder.crops > 1 else VIEWS[recipe.encoder.view]
-    lines = [
-        f"Measured on {', '.join(kinds)}, test split, with the model that was best on the validation split. Encoder "
-        f"{recipe.encoder.name.partition('@')[0]}, {crops}; budget `{recipe.budget}`; "
-        f"{seeds} seed{'s' if seeds > 1 else ''}; {clock(seconds)} of training in all.",
-    ]
-    if kind != table.published_on:
-        lines.append(
-            f"The published figures are of {table.published_on}, another dataset: they show the order of rows only."
-        )
-    wanted = ",".join(runs)
-    given = specs[0].partition(":")[0]
-    data = f"{given}:PATH" if given == kind else f"{given}:PATH --dataset {kind}"
-    command = f"seetell learn reproduce {table.name} --data {data} --out DIR --rows {wanted}"
-    return [*(Paragraph(line) for line in lines), Command(command)]
-
-
-def _table(table: PublishedTable, results: Mapping[str, Sequence[Mapping[str, float]]], kind: str) -> Table:
-    """Published and measured in one cell, and the difference in the main metric."""
-    head = ["", *(f"{heading}" for heading, _ in table.columns), "Δ", "epochs", "minutes"]
-    rows = []
-    for name, seeds in results.items():
-        recipe = load(name)
-        figures = published_figures(recipe.published.get(kind) or recipe.published.get(table.published_on, {}))
-        published = [_number(figures.get(metric)) for _, metric in table.columns]
-        measured = [_mean(seeds, metric) for _, metric in table.columns]
-        main = _mean(seeds, table.main)
-        gap = main - figures[table.main] if main is not None and table.main in figures else None
-        if figures:
-            rows.append([f"{recipe.row}, published", *published, "", "", ""])
-        minutes = sum(seed["seconds"] for seed in seeds) / 60
-        spent = [f"{seeds[0]['epochs']:.0f}", f"{minutes:.1f}"]
-        rows.append(
-            [f"**{recipe.row}, measured**", *map(_number, measured), f"{gap:+.1f}" if gap is not None else "", *spent]
-        )
-    return Table(head, rows)
-
-
-def _mean(seeds: Sequence[Mapping[str, float]], metric: str) -> float | None:
-    values = [seed[metric] for seed in seeds if metric in seed]
-    return sum(values) / len(values) if values else None
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.0f}" if value == int(value) and abs(value) > 100 else f"{value:.1f}"
+def given_files(pairs: Sequence[str]) -> dict[str, str]:
+    """What `--with NAME=FILE` says."""
+    files = {}
+    for pair in pairs:
+        name, equals, file = pair.partition("=")
+        if not equals or name not in FILES:
+            known = "; ".join(f"{key}=FILE ({about})" for key, about in FILES.items())
+            raise SeetellError(f"--with {pair} is not known", remedy=f"Choose of: {known}")
+        if not Path(file).expanduser().exists():
+            raise SeetellError("there is no such file", where=file, remedy=f"It is to be {FILES[name]}")
+        files[name] = str(Path(file).expanduser())
+    return files

@@ -1,16 +1,17 @@
-"""The documents' tables: which recipes are their rows, which figures their columns, and what they are asked."""
+"""The documents' tables: which rows they have, what each is trained by, and which figures are their columns.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+What a table's page says about the figures is in `claims.py`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from seetell.errors import SeetellError
 
-if TYPE_CHECKING:
-    from seetell.learn.page import Block
-
 PIPELINES = ("sh-bl", "sh", "mh-bl", "mh", "soe-bl", "soe", "moe-bl", "moe", "ph", "poe")
+LABEL_SEQUENCES = ("init-attn", "joint", "joint-attn", "seq2seq-attn", "init", "seq2seq")
 RETRIEVAL = (
     ("i→t R@1", "image_to_text.r1"),
     ("R@5", "image_to_text.r5"),
@@ -39,7 +40,51 @@ TAGS = (
     ("O-F1", "o_f1"),
     ("mAP", "map"),
 )
-Results = Mapping[str, Sequence[Mapping[str, float]]]  # recipe → the flat metrics of each seed
+# What rows may need that pip does not install; given with `--with NAME=FILE`.
+FILES = {
+    "vgg16": "weights of VGG16, its convolutions at least",
+    "vectors300": "word vectors of 300 dimensions",
+    "tagger": "the run of a tagger",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table.
+
+    Args:
+        name: of its record and of its run's folder.
+        recipe: by which it is trained; its name unless told.
+        label: what the page calls it; as the recipe says unless told.
+        part: the heading under which it stands; "" for the table itself.
+        settings: what is set beside the recipe, as with `--set`; `{vgg16}` stands for a file of `--with`.
+        published: figures by dataset, for rows that the recipe does not know of; None: the recipe's.
+        starts_from: the row whose trained model it starts from.
+        tests: the row whose trained model is tested again, by another `decoding`; nothing is trained.
+        untrained: which captioner that learns nothing (`seetell.learn.training.untrained`) tells the test split.
+    """
+
+    name: str
+    recipe: str = ""
+    label: str = ""
+    part: str = ""
+    settings: tuple[str, ...] = ()
+    published: Mapping[str, Mapping[str, Any]] | None = None
+    starts_from: str = ""
+    tests: str = ""
+    decoding: Mapping[str, Any] = field(default_factory=dict)
+    untrained: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is anything to run: some rows are in the document only."""
+        return bool(self.recipe or self.tests or self.untrained)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of files that `--with` must give."""
+        named = re.findall(r"\{(\w+)\}", " ".join(self.settings))
+        return (*named, "tagger") if self.untrained == "template" else tuple(named)
 
 
 @dataclass(frozen=True)
@@ -48,231 +93,235 @@ class PublishedTable:
 
     Args:
         published_on: the dataset its figures are of.
-        rows: recipes, in the document's order.
+        rows: in the document's order, then ours.
         columns: heading and flat metric name.
         main: the metric that rows are compared by.
+        headline: the rows that stand for the table where all tables are gathered.
         seeds: how often each row is trained.
-        says: sentences about the measured figures.
         stop_when_started: a run ends as soon as it has learned anything, or has not after 30 epochs.
-        figures: what the page shows beside the table, given the folders of the finished runs by recipe, the folder of
-            the page and the name that the page's pictures begin with.
+        figures: what the page shows beside the table: `captions` or `tags`.
+        absent: why none of it can be run, where that is so.
     """
 
     name: str
     title: str
     document: str
     published_on: str
-    rows: tuple[str, ...]
+    rows: tuple[Row, ...]
     columns: tuple[tuple[str, str], ...]
     main: str
-    says: Callable[[Results], list[str]]
+    headline: tuple[str, ...]
     seeds: int = 1
     stop_when_started: bool = False
-    figures: Callable[[Mapping[str, Path], Path, str], list["Block"]] | None = None
+    figures: str = ""
+    absent: str = ""
+
+    def row(self, name: str) -> Row:
+        return next(row for row in self.rows if row.name == name)
 
 
-def published_figures(published: Mapping[str, Any]) -> dict[str, float]:
-    """A recipe's published figures, flat; the sum of recalls where all six are there."""
-    from seetell.learn.training.curves import flat
-
-    figures = flat(published)
-    recalls = [figures.get(f"{side}.r{k}") for side in ("image_to_text", "text_to_image") for k in (1, 5, 10)]
-    if all(value is not None for value in recalls):
-        figures["sum_of_recalls"] = sum(value for value in recalls if value is not None)
-    return figures
+def _rows(names: Sequence[str], part: str = "") -> tuple[Row, ...]:
+    """Rows that are recipes as they are."""
+    return tuple(Row(name, name, part=part) for name in names)
 
 
-def mean(results: Results, recipe: str, metric: str) -> float | None:
-    """A metric of a recipe, averaged over its seeds; None where it has not run."""
-    values = [seed[metric] for seed in results.get(recipe, ()) if metric in seed]
-    return sum(values) / len(values) if values else None
+def _like(base: str, name: str, label: str, part: str, *settings: str) -> Row:
+    """A row of ours that differs from a recipe in some settings; nothing was published for it."""
+    return Row(f"{base}-{name}", base, label, part, settings, published={})
 
 
-def full_network_says(results: Results) -> list[str]:
-    """Whether the full-network embedding wins everywhere, and whether by more than pipelines differ."""
-    gains: dict[str, float] = {}
-    scores: dict[str, list[float]] = {"fc7": [], "fne": []}
-    for pipeline in PIPELINES:
-        pair = [mean(results, f"{side}-{pipeline}", "sum_of_recalls") for side in ("fc7", "fne")]
-        if pair[0] is not None and pair[1] is not None:
-            gains[pipeline.upper().replace("BL", "bl")] = pair[1] - pair[0]
-            scores["fc7"].append(pair[0])
-            scores["fne"].append(pair[1])
-    if not gains:
-        return []
-    won = [name for name, gain in gains.items() if gain > 0]
-    listed = ", ".join(f"{name} {gain:+.1f}" for name, gain in gains.items())
-    average = sum(gains.values()) / len(gains)
-    lines = [
-        f"The full-network embedding has the higher sum of recalls in {len(won)} of the {len(gains)} pipelines that "
-        f"ran with both embeddings: {listed}; on average {average:+.1f}."
-    ]
-    if len(gains) > 1:
-        spread = {side: max(values) - min(values) for side, values in scores.items()}
-        lines.append(
-            f"Between the best and the worst of these pipelines lie {spread['fc7']:.1f} points with FC7 and "
-            f"{spread['fne']:.1f} with FNE. The document finds that FNE always wins, and by more than pipelines "
-            f"differ; here the first {'holds' if len(won) == len(gains) else 'does not hold'} and the second "
-            f"{'holds' if average > max(spread.values()) else 'does not hold'}."
-        )
-    return lines
+def _vgg16(recipe: str, label: str) -> Row:
+    """A row with the document's own network."""
+    return Row(f"{recipe}-vgg16", recipe, f"{label}, VGG16", "With VGG16", ("encoder.name=vgg16@{vgg16}",))
 
 
-def starts_say(results: Results) -> list[str]:
-    """How often training started."""
-    counts = {name: f"{sum(s['started'] for s in seeds):.0f}/{len(seeds)}" for name, seeds in results.items()}
-    listed = ", ".join(f"{name.removeprefix('table5-').upper()} {count}" for name, count in counts.items())
-    return [f"Runs that started to learn: {listed}."] if counts else []
+def _vilalta(number: int, dataset: str, *more: Row, absent: str = "") -> PublishedTable:
+    rows = _rows([f"{side}-{pipeline}" for pipeline in PIPELINES for side in ("fc7", "fne")])
+    return PublishedTable(
+        f"vilalta-table{number}",
+        f"Vilalta et al., Table {number}: visual-semantic pipelines, FC7 against FNE",
+        "vilalta",
+        dataset,
+        (*rows, *more),
+        RETRIEVAL,
+        "sum_of_recalls",
+        ("fc7-mh", "fne-mh", "fc7-poe", "fne-poe"),
+        absent=absent,
+    )
 
 
-def triplets_say(results: Results) -> list[str]:
-    """Whether ten hard negatives are so much worse than one."""
-    one, ten = (mean(results, f"two-branch-{k}", "sum_of_recalls") for k in ("k1", "k10"))
-    if one is None or ten is None:
-        return []
-    verdict = "as in the document" if ten < 0.6 * one else "unlike in the document, where it collapses"
-    return [f"With ten hard negatives the sum of recalls is {ten:.1f}, with one {one:.1f}: {verdict}."]
+def _curriculum(name: str, label: str, margin: float, rate: float) -> Row:
+    """A row of Table 5 after five epochs with the sum of hinges, which section 3.5 has as a cure."""
+    phases = ", ".join(
+        f'{{loss = {{kind = "{kind}", margin = {margin}}}, epochs = {epochs}, learning_rate = {rate}, batch = 128}}'
+        for kind, epochs in (("sum", 5), ("max", 30))
+    )
+    part = "After five epochs with the sum of hinges"
+    return _like(name, "curriculum", f"{label}, curriculum", part, f"phases=[{phases}]")
 
 
-def attention_says(results: Results) -> list[str]:
-    """Whether hard attention beats soft, as in the document."""
-    soft, hard = (mean(results, f"attend-{kind}", "bleu4_no_bp") for kind in ("soft", "hard"))
-    if soft is None or hard is None:
-        return []
-    verdict = "as in the document" if hard > soft else "unlike in the document"
-    return [f"BLEU-4 without penalty is {hard:.1f} with hard attention and {soft:.1f} with soft: {verdict}."]
-
-
-def families_say(results: Results) -> list[str]:
-    """The captioners from best to worst."""
-    scores = {name: score for name in results if (score := mean(results, name, "cider")) is not None}
-    listed = ", ".join(f"{name} {scores[name]:.1f}" for name in sorted(scores, key=lambda name: -scores[name]))
-    return [f"By CIDEr: {listed}."] if len(scores) > 1 else []
-
-
-def caption_figures(runs: Mapping[str, Path], out: Path, prefix: str) -> list["Block"]:
-    """Examples of captions, how varied they are, and the attention of words."""
-    from seetell.learn.training.caption_figures import figures_of_captions
-
-    return figures_of_captions(runs, out, prefix)
-
-
-LABEL_SEQUENCES = ("init-attn", "joint", "joint-attn", "seq2seq-attn", "init", "seq2seq")
-
-
-def sequences_say(results: Results) -> list[str]:
-    """Whether label sequences beat the CNN alone, which of them is best, and whether attention helps."""
-    scores = {name: score for name in results if (score := mean(results, name, "f1_of_means")) is not None}
-    told = {name: scores[name] for name in LABEL_SEQUENCES if name in scores}
-    alone = {name: scores[name] for name in ("warp", "softmax", "bce") if name in scores}
-    lines = []
-    if told and alone:
-        verdict = "holds" if min(told.values()) > max(alone.values()) else "does not hold"
-        lines.append(
-            f"The document finds every label sequence better than the CNN alone, which gives pictures three labels. "
-            f"Here the label sequences have an F1 of {_range(told.values())}, the CNN alone {_range(alone.values())}: "
-            f"it {verdict}."
-        )
-    if len(told) > 1:
-        best = max(told, key=lambda name: told[name])
-        lines.append(
-            f"The document's best is CNN seq2seq with 69.5, before CNN as initialisation and seq2seq with attention, "
-            f"both 69.4. Here the best of the rows that ran is {best} with {told[best]:.1f}; between the best and the "
-            f"worst of them lie {max(told.values()) - min(told.values()):.1f} points."
-        )
-    gains = {
-        name: told[f"{name}-attn"] - told[name]
-        for name in ("joint", "init", "seq2seq")
-        if {name, f"{name}-attn"} <= told.keys()
-    }
-    if gains:
-        listed = ", ".join(f"{gain:+.1f} for {name}" for name, gain in gains.items())
-        lines.append(
-            f"What attention adds to F1: {listed}. In the document: +1.1 for joint, −5.3 for init, −0.1 for seq2seq."
-        )
-    return lines
-
-
-def _range(values: Iterable[float]) -> str:
-    low, high = min(values := list(values)), max(values)
-    return f"{low:.1f}" if len(values) == 1 else f"{low:.1f} to {high:.1f}"
-
-
-def tag_figures(runs: Mapping[str, Path], out: Path, prefix: str) -> list["Block"]:
-    """Figures 5 to 8 and Tables 4 and 5 of Ren for the best label sequence, and for best-tags."""
-    from seetell.learn.training.tag_figures import figures_of_best
-
-    return figures_of_best({name: folder for name, folder in runs.items() if name in LABEL_SEQUENCES}, out, prefix)
-
-
-def _vilalta(number: int, dataset: str) -> PublishedTable:
-    rows = tuple(f"{side}-{pipeline}" for pipeline in PIPELINES for side in ("fc7", "fne"))
-    title = f"Vilalta et al., Table {number}: visual-semantic pipelines, FC7 against FNE"
-    name = f"vilalta-table{number}"
-    return PublishedTable(name, title, "vilalta", dataset, rows, RETRIEVAL, "sum_of_recalls", full_network_says)
+_TABLE5 = [  # learning rate and margin of Table 5
+    (f"table5-{side}-moe-{kind}", f"{side.upper()}-MOE-{kind}", margin, rate)
+    for side in ("fc7", "fne")
+    for kind, margin, rate in (("bl", 0.2, 0.0002), ("bl-abs", 0.2, 0.0002), ("abs", 0.05, 0.0001))
+]
 
 
 def _kolluru(number: int, dataset: str) -> PublishedTable:
-    rows = ("two-branch-k1", "two-branch-k10", "two-branch-semi-hard", "two-branch-all")
-    title = f"Kolluru, Table {number}: the two-branch network and its negatives"
+    k10, part = "two-branch-k10", "Is it the tuning? K = 10 with other settings"
     return PublishedTable(
-        f"kolluru-table{number}", title, "kolluru", dataset, rows, RETRIEVAL, "sum_of_recalls", triplets_say
+        f"kolluru-table{number}",
+        f"Kolluru, Table {number}: the two-branch network and its negatives",
+        "kolluru",
+        dataset,
+        (
+            *_rows(["two-branch-k1", k10, "two-branch-semi-hard", "two-branch-all"]),
+            _like(k10, "slow", "K = 10, a quarter of the learning rate", part, "phases.learning_rate=0.00005"),
+            _like(k10, "lambda1", "K = 10, λ = 1", part, "phases.loss.lambda=1.0"),
+            _like(k10, "margin02", "K = 10, margin 0.2", part, "phases.loss.margin=0.2"),
+            _like("two-branch-k1", "lambda1", "K = 1, λ = 1", part, "phases.loss.lambda=1.0"),
+        ),
+        RETRIEVAL,
+        "sum_of_recalls",
+        ("two-branch-k1", "two-branch-k10"),
+    )
+
+
+def _xu() -> PublishedTable:
+    soft, part = "attend-soft", "Soft attention without its parts"
+    lengths = "What a batch holds, at 80 captions each"
+    return PublishedTable(
+        "xu-table1",
+        "Xu et al., Table 1: soft and hard attention",
+        "xu",
+        "flickr8k",
+        (
+            *_rows([soft, "attend-hard", "best-caption"]),
+            _vgg16(soft, "Soft-Attention"),
+            _vgg16("attend-hard", "Hard-Attention"),
+            _like(soft, "no-gate", "no gate β", part, "model.gate=false"),
+            _like(soft, "no-ds", "no doubly stochastic penalty", part, "phases.loss.doubly_stochastic=0.0"),
+            _like(soft, "buckets", "captions of one length", lengths, "training.captions=all", "phases.batch=80"),
+            _like(soft, "mixed", "captions of all lengths", lengths, "training.captions=mixed", "phases.batch=80"),
+            Row(
+                f"{soft}-greedy",
+                label="Soft-Attention, greedy",
+                part="Greedy instead of beam search",
+                published={},
+                tests=soft,
+                decoding={"beam": 1},
+            ),
+        ),
+        (*WITHOUT_PENALTY, *CAPTIONS),
+        "bleu4_no_bp",
+        (soft, "attend-hard", "best-caption"),
+        figures="captions",
+    )
+
+
+def _vaishali() -> PublishedTable:
+    return PublishedTable(
+        "vaishali",
+        "Vaishali et al.: the merge captioner and its relatives",
+        "vaishali",
+        "flickr8k",
+        (
+            *_rows(["merge"]),
+            Row("merge-300", "merge", "merge, vectors of 300", settings=("text.vectors={vectors300}",), published={}),
+            *_rows(["initial", "convolutional"]),
+            Row("merge-self-critical", "merge-self-critical", starts_from="merge"),
+            *_rows(["attend-soft"]),
+            Row("attend-soft-self-critical", "attend-soft-self-critical", starts_from="attend-soft"),
+            Row("retrieval-based", label="Retrieval-based", untrained="consensus", published={}),
+            Row("template-based", label="Template-based", untrained="template", published={}),
+        ),
+        (*WITHOUT_PENALTY, *CAPTIONS),
+        "cider",
+        ("merge", "initial", "attend-soft"),
+        figures="captions",
+    )
+
+
+def _ren() -> PublishedTable:
+    sweep = "The sweep: label embeddings, one LSTM or two, learning rates"
+    beams = "Beam search instead of greedy"
+    glove, separate = "text.vectors=default", "model.part=seq2seq-separate"
+    wang = {"coco": {"precision": 69.2, "recall": 66.4, "f1_of_means": 67.8}}
+    return PublishedTable(
+        "ren-table3",
+        "Ren, Table 3: label sequences against the CNN alone",
+        "ren",
+        "coco",
+        (
+            *_rows(["warp", "softmax", "bce", "init-attn", "joint", "joint-attn"]),
+            Row("wang", label="Wang et al.", published=wang),
+            *_rows(["seq2seq-attn", "init", "seq2seq", "best-tags"]),
+            *(
+                Row(
+                    f"{name}-beam5",
+                    label=f"{name}, 5 beams",
+                    part=beams,
+                    published={},
+                    tests=name,
+                    decoding={"beam": 5},
+                )
+                for name in LABEL_SEQUENCES
+            ),
+            _like("seq2seq", "xavier", "seq2seq, Xavier, one LSTM", sweep, 'text.vectors=""'),
+            _like("seq2seq", "separate", "seq2seq, GloVe, two LSTMs", sweep, separate),
+            _like("seq2seq", "xavier-separate", "seq2seq, Xavier, two LSTMs", sweep, 'text.vectors=""', separate),
+            _like("init", "glove", "init, GloVe", sweep, glove),
+            _like("joint", "glove", "joint, GloVe", sweep, glove),
+            *(
+                _like(
+                    name,
+                    f"rate{rate}".replace(".", ""),
+                    f"{name}, learning rate {rate}",
+                    sweep,
+                    f"phases.learning_rate={rate}",
+                )
+                for name in ("joint", "init", "seq2seq")
+                for rate in ("0.001", "0.0001")
+            ),
+        ),
+        TAGS,
+        "f1_of_means",
+        ("bce", "init", "seq2seq", "best-tags"),
+        figures="tags",
     )
 
 
 TABLES = {
     table.name: table
     for table in (
-        _vilalta(2, "flickr8k"),
-        _vilalta(3, "flickr30k"),
+        _vilalta(
+            2,
+            "flickr8k",
+            *(
+                _vgg16(f"{side}-{pipeline}", f"{side}-{pipeline}".upper())
+                for pipeline in ("sh", "mh", "soe", "moe")
+                for side in ("fc7", "fne")
+            ),
+        ),
+        _vilalta(3, "flickr30k", absent="Flickr30k's pictures are not at hand"),
         _vilalta(4, "coco"),
         PublishedTable(
             "vilalta-table5",
             "Vilalta et al., Table 5: how often training starts",
             "vilalta",
             "flickr8k",
-            tuple(f"table5-{side}-moe-{kind}" for side in ("fc7", "fne") for kind in ("bl", "bl-abs", "abs")),
+            (*_rows([name for name, *_ in _TABLE5]), *(_curriculum(*each) for each in _TABLE5)),
             (("started", "started"), ("epoch it started in", "started_in"), ("Sum", "sum_of_recalls")),
             "started",
-            starts_say,
+            ("table5-fc7-moe-bl", "table5-fne-moe-abs"),
             seeds=5,
             stop_when_started=True,
         ),
-        PublishedTable(
-            "xu-table1",
-            "Xu et al., Table 1: soft and hard attention",
-            "xu",
-            "flickr8k",
-            ("attend-soft", "attend-hard", "best-caption"),
-            (*WITHOUT_PENALTY, *CAPTIONS),
-            "bleu4_no_bp",
-            attention_says,
-            figures=caption_figures,
-        ),
-        PublishedTable(
-            "vaishali",
-            "Vaishali et al.: the merge captioner and its relatives",
-            "vaishali",
-            "flickr8k",
-            ("merge", "initial", "convolutional", "attend-soft"),
-            (*WITHOUT_PENALTY, *CAPTIONS),
-            "cider",
-            families_say,
-            figures=caption_figures,
-        ),
-        PublishedTable(
-            "ren-table3",
-            "Ren, Table 3: label sequences against the CNN alone",
-            "ren",
-            "coco",
-            ("warp", "softmax", "bce", *LABEL_SEQUENCES, "best-tags"),
-            TAGS,
-            "f1_of_means",
-            sequences_say,
-            figures=tag_figures,
-        ),
         _kolluru(1, "flickr30k"),
         _kolluru(2, "coco"),
+        _xu(),
+        _vaishali(),
+        _ren(),
     )
 }
 
@@ -281,3 +330,30 @@ def table(name: str) -> PublishedTable:
     if name not in TABLES:
         raise SeetellError(f"there is no table {name!r}", remedy=f"There are: {', '.join(TABLES)}")
     return TABLES[name]
+
+
+def label(row: Row) -> str:
+    """What a page calls a row."""
+    from seetell.learn.recipes import load
+
+    return row.label or load(row.recipe).row or row.name
+
+
+def published(row: Row, dataset: str) -> dict[str, float]:
+    """What was published for a row on a dataset, flat: with the sum of recalls where all six are there, and of `5/5`
+    runs that started the share."""
+    from seetell.learn.recipes import load
+    from seetell.learn.training.curves import flat
+
+    if row.published is not None:
+        known: Mapping[str, Any] = row.published
+    else:
+        known = load(row.recipe).published if row.recipe else {}
+    figures = flat(known.get(dataset, {}))
+    recalls = [figures.get(f"{side}.r{k}") for side in ("image_to_text", "text_to_image") for k in (1, 5, 10)]
+    if all(value is not None for value in recalls):
+        figures["sum_of_recalls"] = sum(value for value in recalls if value is not None)
+    if success := known.get(dataset, {}).get("success"):
+        started, _, runs = success.partition("/")
+        figures |= {"started": int(started) / int(runs)}
+    return figures

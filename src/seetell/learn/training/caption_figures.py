@@ -1,26 +1,23 @@
-"""What a page on captioners shows beside its table: captions told, and where the words were looked for.
+"""What a page on captioners shows beside its table: captions told, how varied they are, where words were looked for.
 
-A test's captions are kept on disk, so that pages are made again without the models. Pictures are shown only where the
-package drew them itself; others are named.
+All captions of a test are kept in the run's folder; of these a row's record keeps a few, of which pages are made.
+Pictures are named, not shown: they are others'.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from seetell.learn.page import Block, Figure, Heading, Paragraph, Table
-from seetell.learn.training.caption_sheets import write_attention_sheets
-from seetell.learn.training.checkpoints import read_json, write_text
-from seetell.learn.training.materials import captioned
-from seetell.learn.training.run import Run
-from seetell.progress import SILENT
+from seetell.learn.files import write_text
+from seetell.learn.page import Block, Heading, Paragraph, Table
 
 PREDICTIONS = "predictions.jsonl"
-EXAMPLES = 4  # of each kind
-SEEN = 3  # pictures whose attention is shown
+EXAMPLES = 4  # the best, and as many of the worst
+SOME = 8  # the same pictures for every row
 
 
 @dataclass(frozen=True)
@@ -42,42 +39,61 @@ def read_captions(path: Path) -> list[ToldCaption]:
     return [ToldCaption(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def figures_of_captions(runs: Mapping[str, Path], out: Path, prefix: str) -> list[Block]:
-    """Examples of what tested runs told, how varied it is, and, of drawn pictures, the attention of those that attend.
+def some_captions(told: Sequence[ToldCaption]) -> dict[str, list[dict[str, str]]]:
+    """The best, the worst and some of all captions of a test; which some depends on how many there are, and nothing
+    else, so that the rows of a table are seen side by side."""
+    order = np.argsort([-one.cider for one in told], kind="stable")
+    chosen = {
+        "best": order[:EXAMPLES],
+        "worst": order[: -EXAMPLES - 1 : -1],
+        "some": np.random.default_rng(0).permutation(len(told))[:SOME],
+    }
+    return {kind: [_example(told[place]) for place in places.tolist()] for kind, places in chosen.items()}
 
-    Args:
-        runs: recipe → the run's folder, with `result.json` and, for those that count, captions.
-        out: the page's folder.
-        prefix: what the pictures' names begin with.
-    """
-    tested = {name: Run.open(path) for name, path in runs.items() if (path / PREDICTIONS).exists()}
-    if not tested:
+
+def _example(one: ToldCaption) -> dict[str, str]:
+    return {"picture": one.picture, "reference": one.references[0], "caption": one.caption}
+
+
+@dataclass(frozen=True)
+class CaptionRow:
+    """A row as these figures see it: its name on the page, its test's metrics, and what `some_captions` kept."""
+
+    label: str
+    metrics: Mapping[str, float]
+    captions: Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def caption_blocks(rows: Sequence[CaptionRow]) -> list[Block]:
+    """Examples of what was told, how varied it is, how far attention falls on what is named, where that is known."""
+    if not rows:
         return []
-    metrics = {name: read_json(run.path / "result.json")["metrics"] for name, run in tested.items()}
-    told = {name: read_captions(run.path / PREDICTIONS) for name, run in tested.items()}
-    best = max(metrics, key=lambda name: float(metrics[name]["cider"]))
+    best = max(rows, key=lambda row: row.metrics["cider"])
     return [
-        Heading("Captions"),
-        Paragraph(f"Pictures by the CIDEr of what {tested[best].recipe.row} tells: the best, the worst, and some."),
-        _examples(told, {name: run.recipe.row for name, run in tested.items()}, best),
-        *_variety(metrics, {name: run.recipe.row for name, run in tested.items()}),
-        *_attention(tested, metrics, out, prefix),
+        Heading("Captions", 3),
+        Paragraph(f"The best and the worst of what {best.label} tells, by each picture's CIDEr:"),
+        Table(
+            ["", "picture", "the first of its references", "told"],
+            [
+                [kind, one["picture"], one["reference"], one["caption"]]
+                for kind in ("best", "worst")
+                for one in best.captions[kind]
+            ],
+        ),
+        Paragraph("Some pictures, chosen by chance, as every row tells them:"),
+        _side_by_side(rows),
+        *_variety(rows),
+        *_attention(rows),
     ]
 
 
-def _examples(told: Mapping[str, Sequence[ToldCaption]], rows: Mapping[str, str], best: str) -> Table:
-    order = np.argsort([-one.cider for one in told[best]], kind="stable")
-    some = np.random.default_rng(0).permutation(len(order))
-    chosen = [
-        *(("best", place) for place in order[:EXAMPLES].tolist()),
-        *(("worst", place) for place in order[: -EXAMPLES - 1 : -1].tolist()),
-        *(("random", place) for place in some[:EXAMPLES].tolist()),
+def _side_by_side(rows: Sequence[CaptionRow]) -> Table:
+    told = {row.label: {one["picture"]: one["caption"] for one in row.captions["some"]} for row in rows}
+    lines = [
+        [one["picture"], one["reference"], *(captions.get(one["picture"], "–") for captions in told.values())]
+        for one in rows[0].captions["some"]
     ]
-    lines = []
-    for kind, place in chosen:
-        one = told[best][place]
-        lines.append([kind, one.picture, one.references[0], *(each[place].caption for each in told.values())])
-    return Table(["", "picture", "the first of its references", *(rows[name] for name in told)], lines)
+    return Table(["picture", "the first of its references", *told], lines)
 
 
 VARIETY = (
@@ -88,31 +104,21 @@ VARIETY = (
 )
 
 
-def _variety(metrics: Mapping[str, Mapping[str, float]], rows: Mapping[str, str]) -> list[Block]:
-    known = [(heading, key, style) for heading, key, style in VARIETY if all(key in each for each in metrics.values())]
-    lines = [[rows[name], *(style.format(each[key]) for _, key, style in known)] for name, each in metrics.items()]
-    return [Heading("Variety"), Table(["", *(heading for heading, _, _ in known)], lines)]
+def _variety(rows: Sequence[CaptionRow]) -> list[Block]:
+    known = [(heading, key, style) for heading, key, style in VARIETY if all(key in row.metrics for row in rows)]
+    lines = [[row.label, *(style.format(row.metrics[key]) for _, key, style in known)] for row in rows]
+    return [Heading("Variety", 3), Table(["", *(heading for heading, _, _ in known)], lines)]
 
 
-def _attention(
-    tested: Mapping[str, Run], metrics: Mapping[str, Mapping[str, float]], out: Path, prefix: str
-) -> list[Block]:
-    looking = {name: run for name, run in tested.items() if "attention_gain" in metrics[name]}
-    if not looking:
-        return []
+def _attention(rows: Sequence[CaptionRow]) -> list[Block]:
     keys = ("attention_on_things", "things_area", "attention_gain")
-    lines = [[run.recipe.row, *(f"{metrics[name][key]:.1f}" for key in keys)] for name, run in looking.items()]
-    first = next(iter(looking.values()))
-    blocks: list[Block] = [
-        Heading("Where the words were looked for"),
+    lines = [[row.label, *(f"{row.metrics[key]:.1f}" for key in keys)] for row in rows if keys[-1] in row.metrics]
+    if not lines:
+        return []
+    return [
+        Heading("Where the words were looked for", 3),
         Paragraph(
             "Of words that name a thing whose place is known: attention on the thing, and its share of the view."
         ),
         Table(["", "attention on the thing, %", "its area, %", "times as much as by chance"], lines),
     ]
-    if all(spec.startswith("scenes") for run in looking.values() for spec in run.data):
-        records, pictures = first.materials(first.data, "test", root=None, progress=SILENT).split("test", captioned)
-        named = {run.recipe.row: run for run in looking.values()}
-        sheets = write_attention_sheets(named, records, pictures, range(SEEN), out, prefix=prefix)
-        blocks += [Figure(path.name, f"One panel a word: {', '.join(named)}") for path in sheets]
-    return blocks

@@ -1,10 +1,11 @@
 """The captioning task: pictures and captions into a captioner, by likelihood, the hard-attention rule or a reward.
 
-Batches are of captions of one length (Xu, section 4.3), of one caption a picture, or of all captions of some pictures
-(Vaishali). Epochs are judged by captions: pictures of the validation split are told, and the best BLEU-4 (Xu) or CIDEr
-chooses the model.
+Batches are of captions of one length (Xu, section 4.3), of all lengths mixed, of one caption a picture, or of all
+captions of some pictures (Vaishali). Epochs are judged by captions: pictures of the validation split are told, and the
+best BLEU-4 (Xu) or CIDEr chooses the model.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seetell.data import Record
+from seetell.data import Dataset, Record
 from seetell.learn.batching import Sequences, chunks, length_buckets, one_caption
 from seetell.learn.losses.settings import made
 from seetell.learn.models.captioner import Captioner
@@ -35,7 +36,7 @@ from seetell.text import Tokenizer, Vocabulary, ptb
 from seetell.text import by_name as tokenizer_by_name
 
 OBJECTIVES: dict[str, type[Objective]] = {"cross_entropy": Likelihood, "hard_attention": HardAttention}
-WAYS = ("all", "one", "pictures")
+WAYS = ("all", "mixed", "one", "pictures")
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ class CaptionTask(Task):
             first = np.searchsorted(data.owners, np.arange(len(data.references) + 1))
             groups = chunks(random.permutation(np.flatnonzero(np.diff(first))), phase.batch)
             return [np.concatenate([np.arange(first[p], first[p + 1]) for p in group]) for group in groups]
+        if how == "mixed":
+            return chunks(random.permutation(len(data.captions)), phase.batch)
         return length_buckets(data.captions.lengths, phase.batch, random)
 
     def collate(self, item: np.ndarray, random: np.random.Generator) -> tuple[Tensor, ...]:
@@ -156,9 +159,6 @@ def under_teacher(model: Captioner, data: ToldPictures, places: np.ndarray) -> f
     return 100 * right / max(1, total)
 
 
-CURVES = ("bleu4", "cider", "next_word_accuracy")
-
-
 def setup(materials: Materials) -> Setup:
     """Vocabulary, word vectors, transform and model, all from the training split.
 
@@ -204,21 +204,30 @@ def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, A
     chosen = {key: value for key, value in options.items() if key in known and (key, value) != ("beam", 0)}
     settings = DecodingSettings.of({**run.recipe.decoding, **chosen})
     model = cast(Captioner, run.model())
+    started = time.monotonic()
     decoded = tell(model, pictures, run.vocabulary, settings)
-    told = sentences(decoded, run.vocabulary)
-    scored = score_captions([" ".join(words) for words in told], data.references, meteor=options.get("meteor", "auto"))
-    training = [ptb(caption) for record in materials.dataset.split("train") for caption in record.captions]
-    metrics = {
-        **scored.metrics,
+    seconds = time.monotonic() - started
+    found = score_told(records, sentences(decoded, run.vocabulary), materials.dataset, options)
+    found["metrics"] |= {
         "next_word_accuracy": under_teacher(model, data, np.arange(len(records))),
-        **diversity([ptb(" ".join(words)) for words in told], training or None),
         **attention_on_things(run, records, decoded),
     }
+    return {**found, "protocol": f"{settings}; {found['protocol']}", "seconds_telling": round(seconds, 2)}
+
+
+def score_told(
+    records: Sequence[Record], told: Sequence[Sequence[str]], dataset: Dataset, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Scores and variety of what was told of some records, whoever told it; `options` are those of `evaluate`."""
+    captions, references = [" ".join(words) for words in told], [record.captions for record in records]
+    scored = score_captions(captions, references, meteor=options.get("meteor", "auto"))
+    training = [ptb(caption) for record in dataset.split("train") for caption in record.captions]
+    metrics = {**scored.metrics, **diversity([ptb(caption) for caption in captions], training or None)}
     if options.get("predictions"):
-        each = zip(records, told, scored.per_picture["cider"].tolist(), strict=True)
-        lines = [ToldCaption(r.key, " ".join(words), list(r.captions), score) for r, words, score in each]
+        each = zip(records, captions, scored.per_picture["cider"].tolist(), strict=True)
+        lines = [ToldCaption(record.key, caption, list(record.captions), score) for record, caption, score in each]
         write_captions(Path(options["predictions"]), lines)
-    protocol = f"{settings}; PTB tokenizer; BLEU with and without brevity penalty"
-    notes = [*scored.notes, *filter(None, [degenerate(told)])]
-    found = {"metrics": metrics, "protocol": protocol, "pictures": len(records)}
+    protocol = "PTB tokenizer; BLEU with and without brevity penalty"
+    notes = [*scored.notes, *filter(None, [degenerate([list(words) for words in told])])]
+    found: dict[str, Any] = {"metrics": metrics, "protocol": protocol, "pictures": len(records)}
     return {**found, "notes": notes} if notes else found

@@ -12,7 +12,6 @@ Nothing is pickled: an optimiser's tensors go into safetensors, its numbers into
 """
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from seetell.errors import SeetellError
+from seetell.learn.files import write_text
 
 FORMAT = 1
 
@@ -44,16 +44,6 @@ class Checkpoint:
 
 def write_json(path: Path, content: Any) -> None:
     write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file in one step: readers see the old text or the new."""
-    temporary = path.with_name(path.name + ".part")
-    with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
 
 
 def read_json(path: Path) -> Any:

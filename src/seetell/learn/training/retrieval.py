@@ -164,9 +164,6 @@ def embed_texts(model: RetrievalModel, captions: Sequences, batch: int = 256) ->
     return in_order_of_length(captions, model.texts, model.dimensions, _device(model), batch)
 
 
-CURVES = ("image_to_text.r1", "image_to_text.r10", "text_to_image.r1", "text_to_image.r10", "sum_of_recalls")
-
-
 def setup(materials: Materials) -> Setup:
     """Vocabulary, word vectors, transform and model, all from the training split."""
     recipe, text = materials.recipe, materials.recipe.text

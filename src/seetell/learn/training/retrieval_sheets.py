@@ -4,7 +4,7 @@ from pathlib import Path
 
 from seetell.evaluation.alike import content_words
 from seetell.evaluation.retrieval_sheet import Embedded, retrieval_sheets
-from seetell.learn.training.checkpoints import write_text
+from seetell.learn.files import write_text
 from seetell.pictures.retrieval_page import retrieval_page
 from seetell.pictures.retrieval_sheet import draw_sheet
 from seetell.pictures.sheet import save_picture

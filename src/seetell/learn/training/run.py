@@ -16,11 +16,12 @@ from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.images.preparation import Crops
 from seetell.learn.encoders import Encoder, LayoutSpec, encode_dataset
+from seetell.learn.files import write_text
 from seetell.learn.models import build
 from seetell.learn.recipes import Recipe
 from seetell.learn.training import checkpoints, curves
 from seetell.learn.training.beginnings import Beginning, rows_by_word
-from seetell.learn.training.checkpoints import CheckpointError, read_json, write_json, write_text
+from seetell.learn.training.checkpoints import CheckpointError, read_json, write_json
 from seetell.learn.training.loop import Loop, State
 from seetell.learn.training.materials import Features, Materials, empty_transform
 from seetell.learn.training.task import Task
@@ -46,8 +47,6 @@ class Setup:
 
 class Family(Protocol):
     """One family of tasks: retrieval, captions or tags; a module of this package."""
-
-    CURVES: Sequence[str]  # which metrics are drawn
 
     def setup(self, materials: Materials) -> Setup: ...
 
@@ -213,7 +212,7 @@ def train(
             say(_line(record, len(history)))
             board(record, len(history))
             write_history(out, history)
-            curves.draw({recipe.name: history}, family(recipe.family).CURVES, out / "curves.png", recipe.name)
+            curves.draw({recipe.name: history}, curves.SHOWN[recipe.family], out / "curves.png", recipe.name)
 
     loop.log = log
     loop.fit(resume=resume)

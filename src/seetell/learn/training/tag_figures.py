@@ -1,22 +1,26 @@
-"""The figures of Ren's section 5: learning curves, F1 by number of labels and by label, labels that come together; and
-a test's predictions on disk, of which they are drawn again without the model."""
+"""The figures of Ren's section 5: learning curves, F1 by number of labels and by label, labels that come together.
+
+All predictions of a test are kept in the run's folder; a row's record keeps their `summary`, of which pages are drawn.
+"""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seetell.evaluation.tags import Booleans, Company, LabelReport, TagAnalysis, analyse
+from seetell.evaluation.tags import Booleans, TagAnalysis, analyse
+from seetell.learn.files import write_text
 from seetell.learn.page import Block, Figure, Heading, Paragraph, Table
-from seetell.learn.training.checkpoints import read_json, write_text
 from seetell.learn.training.curves import flat
-from seetell.learn.training.run import Run
-from seetell.metrics.labels import LabelCountScores
 
 PREDICTIONS = "predictions.jsonl"
+EXAMPLES = 8
+APART = 10  # pairs of labels that are named
+GRAIN = 2  # per cent: pairs of labels nearer than this are one point
 
 
 @dataclass(frozen=True)
@@ -52,51 +56,68 @@ class Predictions:
         return analyse(table(self.labels), table(self.told), names)
 
 
-def figures_of_best(runs: Mapping[str, Path], out: Path, prefix: str, *, examples: int = 8) -> list[Block]:
-    """The figures of the best of some tested runs; its examples by name, because the pictures are not ours to show.
+def summary(found: TagAnalysis, predictions: Predictions | None = None) -> dict[str, Any]:
+    """What pages show of an analysis, as JSON holds it; with predictions, examples by name, because the pictures are
+    not ours to show."""
+    by_count = {str(count): asdict(scores) for count, scores in found.by_count.items()}
+    shares = Counter((round(pair.in_data / GRAIN) * GRAIN, round(pair.told / GRAIN) * GRAIN) for pair in found.company)
+    apart = sorted(found.company, key=lambda pair: -abs(pair.told - pair.in_data))[:APART]
+    told: dict[str, Any] = {
+        "pictures": found.pictures,
+        "perfect": len(found.perfect),
+        "wrong": len(found.wrong),
+        "by_count": by_count,
+        "by_label": [[report.label, report.f1] for report in found.by_label if report.f1 is not None],
+        "correlation": found.correlation,
+        "pairs": len(found.company),
+        "shares": [[*place, count] for place, count in sorted(shares.items())],
+        "apart": [[pair.first, pair.second, pair.in_data, pair.told] for pair in apart],
+    }
+    if predictions is not None:
+        told["examples"] = {
+            kind: [
+                [predictions.pictures[place], list(predictions.labels[place]), list(predictions.told[place])]
+                for place in places[:EXAMPLES]
+            ]
+            for kind, places in (("perfect", found.perfect), ("wrong", found.wrong))
+        }
+    return told
+
+
+def tag_blocks(
+    label: str, told: Mapping[str, Any], history: Sequence[Mapping[str, Any]], out: Path, prefix: str
+) -> list[Block]:
+    """The figures of one row and its examples.
 
     Args:
-        runs: recipe → the run's folder, with `result.json` and, for those that count, predictions.
-        out: the page's folder.
+        label: what the row is called.
+        told: its `summary`.
         prefix: what the pictures' names begin with.
     """
-    scores = {
-        name: read_json(folder / "result.json")["metrics"]["f1_of_means"]
-        for name, folder in runs.items()
-        if (folder / PREDICTIONS).exists()
-    }
-    if not scores:
-        return []
-    best = max(scores, key=lambda name: scores[name])
-    run, predictions = Run.open(runs[best]), Predictions.read(runs[best] / PREDICTIONS)
-    found = predictions.analysis()
     words = (
-        f"Of {run.recipe.row}, the best label sequence: {len(found.perfect):,} of {found.pictures:,} pictures have "
-        f"all their labels and no other; of {len(found.wrong):,} every label told is wrong."
+        f"Of {label}, the best label sequence: {told['perfect']:,} of {told['pictures']:,} pictures have all their "
+        f"labels and no other; of {told['wrong']:,} every label told is wrong."
     )
     blocks: list[Block] = [Heading("Where the best is good, and where it fails"), Paragraph(words)]
-    blocks += analysis_blocks(found, run.history(), out, prefix)
-    for places, title in (
-        (found.perfect, "Perfect predictions of many labels (Table 4)"),
-        (found.wrong, "Completely wrong predictions (Table 5)"),
+    blocks += summary_blocks(told, history, out, prefix)
+    for kind, title in (
+        ("perfect", "Perfect predictions of many labels (Table 4)"),
+        ("wrong", "Completely wrong predictions (Table 5)"),
     ):
-        rows = [
-            [predictions.pictures[place], ", ".join(predictions.labels[place]), ", ".join(predictions.told[place])]
-            for place in places[:examples]
-        ]
+        rows = [[picture, ", ".join(have), ", ".join(got)] for picture, have, got in told["examples"][kind]]
         if rows:
             blocks += [Heading(title, 3), Table(["picture", "labels", "told"], rows)]
     return blocks
 
 
-def analysis_blocks(
-    found: TagAnalysis, history: Sequence[Mapping[str, Any]], out: Path, prefix: str = ""
+def summary_blocks(
+    told: Mapping[str, Any], history: Sequence[Mapping[str, Any]], out: Path, prefix: str = ""
 ) -> list[Block]:
-    """Draw the figures into a folder, and what a page shows of them."""
+    """Draw the figures of a `summary` into a folder, and what a page shows of them."""
     draw_learning(history, out / f"{prefix}learning.png")
-    draw_by_count(found.by_count, out / f"{prefix}by-count.png")
-    draw_by_label(found.by_label, out / f"{prefix}by-label.png")
-    draw_company(found.company, out / f"{prefix}company.png")
+    draw_by_count(told["by_count"], out / f"{prefix}by-count.png")
+    draw_by_label(told["by_label"], out / f"{prefix}by-label.png")
+    draw_company(told["shares"], out / f"{prefix}company.png")
     return [
         Heading("Training (Ren, Figures 5 and 6)", 3),
         Figure(f"{prefix}learning.png", "Loss, and F1 on training and validation pictures, by epoch"),
@@ -105,16 +126,19 @@ def analysis_blocks(
         Table(
             ["labels", "pictures", "P", "R", "F1"],
             [
-                [str(n), f"{s.samples:,}", f"{s.precision:.1f}", f"{s.recall:.1f}", f"{s.f1_of_means:.1f}"]
-                for n, s in found.by_count.items()
+                [n, f"{s['samples']:,}", f"{s['precision']:.1f}", f"{s['recall']:.1f}", f"{s['f1_of_means']:.1f}"]
+                for n, s in told["by_count"].items()
             ],
         ),
         Heading("F1 by label (Figure 8)", 3),
         Figure(f"{prefix}by-label.png", "F1 of every label"),
         Heading("Labels that come together", 3),
-        Paragraph(_company_words(found)),
+        Paragraph(_company_words(told)),
         Figure(f"{prefix}company.png", "Shares in data against shares told"),
-        Table(["of pictures with", "have also", "in data", "told"], [_row(pair) for pair in _apart(found.company)]),
+        Table(
+            ["of pictures with", "have also", "in data", "told"],
+            [[first, second, f"{data:.1f}", f"{said:.1f}"] for first, second, data, said in told["apart"]],
+        ),
     ]
 
 
@@ -132,31 +156,31 @@ def draw_learning(history: Sequence[Mapping[str, Any]], path: Path) -> None:
     _save(figure, path)
 
 
-def draw_by_count(by_count: Mapping[int, LabelCountScores], path: Path) -> None:
+def draw_by_count(by_count: Mapping[str, Mapping[str, float]], path: Path) -> None:
     """A bar a number of labels, with the number of pictures above it."""
     figure, axis = _subplots(1, 1, (7, 3.4))
-    bars = axis.bar([str(n) for n in by_count], [scores.f1_of_means for scores in by_count.values()])
-    axis.bar_label(bars, [f"{scores.samples:,}" for scores in by_count.values()], fontsize=7)
+    bars = axis.bar(list(by_count), [scores["f1_of_means"] for scores in by_count.values()])
+    axis.bar_label(bars, [f"{scores['samples']:,}" for scores in by_count.values()], fontsize=7)
     axis.set(xlabel="labels", ylabel="F1", ylim=(0, 105))
     _save(figure, path)
 
 
-def draw_by_label(reports: Sequence[LabelReport], path: Path) -> None:
+def draw_by_label(scores: Sequence[tuple[str, float]], path: Path) -> None:
     """A bar a label, the best first."""
-    known = [report for report in reports if report.f1 is not None]
-    figure, axis = _subplots(1, 1, (max(5.0, 0.17 * len(known)), 4.2))
-    axis.bar([report.label for report in known], [report.f1 or 0.0 for report in known])
+    figure, axis = _subplots(1, 1, (max(5.0, 0.17 * len(scores)), 4.2))
+    axis.bar([label for label, _ in scores], [f1 for _, f1 in scores])
     axis.set(ylabel="F1", ylim=(0, 100))
     axis.tick_params(axis="x", rotation=90, labelsize=7)
     axis.margins(x=0.01)
     _save(figure, path)
 
 
-def draw_company(company: Sequence[Company], path: Path) -> None:
-    """A point a pair of labels."""
+def draw_company(shares: Sequence[tuple[float, float, int]], path: Path) -> None:
+    """A point for the pairs of labels with about the same two shares, larger the more they are."""
     figure, axis = _subplots(1, 1, (4.6, 4.6))
     axis.plot([0, 100], [0, 100], color="grey", linewidth=0.8)
-    axis.scatter([pair.in_data for pair in company], [pair.told for pair in company], s=6, alpha=0.5)
+    sizes = [6 * count**0.5 for *_, count in shares]
+    axis.scatter([data for data, *_ in shares], [told for _, told, _ in shares], s=sizes, alpha=0.5)
     axis.set(xlabel="have the second label, too, in data (%)", ylabel="were told it (%)")
     _save(figure, path)
 
@@ -174,23 +198,15 @@ def _save(figure: Any, path: Path) -> None:
     from matplotlib import pyplot
 
     temporary = path.with_name(path.name + ".part")
-    figure.savefig(temporary, format="png", dpi=110)
+    figure.savefig(temporary, format="png", dpi=110, metadata={"Software": None})
     pyplot.close(figure)
     temporary.replace(path)
 
 
-def _company_words(found: TagAnalysis) -> str:
-    if found.correlation is None:
+def _company_words(told: Mapping[str, Any]) -> str:
+    if told["correlation"] is None:
         return "Too few labels are frequent enough to say how often they come together."
     return (
         "Of the pictures with one label, how many have another, too, in data and in what was told: the two shares have "
-        f"a correlation of {found.correlation:.3f} over {len(found.company):,} pairs. The ten that differ most:"
+        f"a correlation of {told['correlation']:.3f} over {told['pairs']:,} pairs. The {APART} that differ most:"
     )
-
-
-def _apart(company: Sequence[Company], count: int = 10) -> list[Company]:
-    return sorted(company, key=lambda pair: -abs(pair.told - pair.in_data))[:count]
-
-
-def _row(pair: Company) -> list[str]:
-    return [pair.first, pair.second, f"{pair.in_data:.1f}", f"{pair.told:.1f}"]

@@ -12,7 +12,7 @@ from seetell.evaluation.tags import TagAnalysis, analyse
 from seetell.images import decode
 from seetell.learn.page import Figure, Heading, Page, Paragraph
 from seetell.learn.training.label_data import LabelledPictures
-from seetell.learn.training.tag_figures import analysis_blocks
+from seetell.learn.training.tag_figures import summary, summary_blocks
 from seetell.learn.training.tagging import Tagged
 from seetell.pictures.sheet import save_picture
 from seetell.pictures.tags import TaggedPicture, tag_sheet
@@ -49,7 +49,7 @@ def write_tag_sheets(
             f"the two {scores['f1_of_means']:.1f}, mean average precision {scores['map']:.1f}. {len(found.perfect):,} "
             f"pictures have all their labels and no other; of {len(found.wrong):,} every label is wrong."
         ),
-        *analysis_blocks(found, history, out),
+        *summary_blocks(summary(found), history, out),
     )
     for kind, places, title in (
         ("perfect", found.perfect, "Perfect predictions (Table 4)"),

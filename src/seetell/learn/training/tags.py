@@ -29,7 +29,6 @@ from seetell.learn.training.tagging import TaggingSettings, all_logits, choose_l
 from seetell.learn.training.task import Task, Validation
 from seetell.text import Vocabulary
 
-CURVES = ("map", "f1_of_means", "train.f1_of_means")
 SEQUENCE = "sequence"
 
 

@@ -1,0 +1,140 @@
+"""The page across all tables: which model to take for a small dataset, what each idea buys, and what it costs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from seetell.learn.claims import mean
+from seetell.learn.files import write_text
+from seetell.learn.page import Heading, Page, Paragraph, Table
+from seetell.learn.records import RowRecord, by_row
+from seetell.learn.tables import TABLES, label
+from seetell.progress import clock
+
+ABOUT = "across.md"  # below rows/: what a person says about it
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which model to take: the rows of some tables on one dataset, from the best to the worst by a metric."""
+
+    title: str
+    tables: tuple[str, ...]
+    dataset: str
+    metric: str
+    called: str
+
+
+QUESTIONS = (
+    Question("Which retriever?", ("vilalta-table2", "kolluru-table1"), "flickr8k", "sum_of_recalls", "sum of recalls"),
+    Question("Which captioner?", ("xu-table1", "vaishali"), "flickr8k", "cider", "CIDEr"),
+    Question("Which tagger?", ("ren-table3",), "coco", "f1_of_means", "F1 of means"),
+)
+
+
+@dataclass(frozen=True)
+class Idea:
+    """What an idea is worth: a row with it above one without, by a metric."""
+
+    idea: str
+    table: str
+    without: str
+    having: str
+    dataset: str
+    metric: str
+    called: str
+
+
+def _retrieval(idea: str, without: str, having: str, table: str = "vilalta-table2") -> Idea:
+    return Idea(idea, table, without, having, "flickr8k", "sum_of_recalls", "sum of recalls")
+
+
+def _captions(idea: str, without: str, having: str, table: str = "vaishali") -> Idea:
+    return Idea(idea, table, without, having, "flickr8k", "cider", "CIDEr")
+
+
+def _tags(idea: str, without: str, having: str) -> Idea:
+    return Idea(idea, "ren-table3", without, having, "coco", "f1_of_means", "F1 of means")
+
+
+IDEAS = (
+    _retrieval("all layers (FNE) instead of the last (FC7), sum of hinges", "fc7-sh", "fne-sh"),
+    _retrieval("all layers instead of the last, maximum of hinges", "fc7-mh", "fne-mh"),
+    _retrieval("the hardest negative (MH) instead of all (SH), FNE", "fne-sh", "fne-mh"),
+    _retrieval("order (SOE) instead of cosine (SH), FNE", "fne-sh", "fne-soe"),
+    _retrieval("a curriculum (PH) instead of the hardest negative at once, FNE", "fne-mh", "fne-ph"),
+    _retrieval("EfficientNet-Lite2 instead of VGG16, FNE-MH", "fne-mh-vgg16", "fne-mh"),
+    _retrieval("one hard negative instead of ten", "two-branch-k10", "two-branch-k1", "kolluru-table1"),
+    _captions("attention instead of one vector (merge)", "merge", "attend-soft"),
+    _captions("the picture first (CNN-LSTM) instead of beside (merge)", "merge", "initial"),
+    _captions("convolutions instead of an LSTM", "initial", "convolutional"),
+    _captions("learning anything instead of looking captions up", "retrieval-based", "merge"),
+    _captions("hard attention instead of soft", "attend-soft", "attend-hard", "xu-table1"),
+    _captions("the gate β", "attend-soft-no-gate", "attend-soft", "xu-table1"),
+    _captions("the doubly stochastic penalty", "attend-soft-no-ds", "attend-soft", "xu-table1"),
+    _captions("EfficientNet-Lite2 instead of VGG16", "attend-soft-vgg16", "attend-soft", "xu-table1"),
+    _captions("beam search instead of greedy", "attend-soft-greedy", "attend-soft", "xu-table1"),
+    _captions("a self-critical finish", "attend-soft", "attend-soft-self-critical"),
+    _captions("word vectors of 300 dimensions instead of 50", "merge", "merge-300"),
+    _tags("labels as a sequence (init) instead of the three likeliest", "bce", "init"),
+    _tags("attention over levels, seq2seq", "seq2seq", "seq2seq-attn"),
+    _tags("attention over levels, init", "init", "init-attn"),
+    _tags("five beams instead of greedy, init", "init", "init-beam5"),
+    _tags("GloVe's vectors instead of Xavier's rule, seq2seq", "seq2seq-xavier", "seq2seq"),
+    _tags("grid, asymmetric loss and thresholds (best-tags) instead of init", "init", "best-tags"),
+)
+
+
+def write_across(records: Mapping[str, Sequence[RowRecord]], folder: Path) -> Path:
+    """Write `across.md`."""
+    page = Page("Across the tables: which model, what each idea buys, what it costs")
+    about = folder / "rows" / ABOUT
+    if about.exists():
+        page.add(*(Paragraph(" ".join(text.split())) for text in about.read_text(encoding="utf-8").split("\n\n")))
+    for question in QUESTIONS:
+        page.add(Heading(question.title), *_answer(question, records))
+    page.add(Heading("What each idea buys"))
+    page.add(
+        Paragraph(
+            "The row with an idea less the row without, both at the tables' budget, and how long both trained. One "
+            "seed each unless the table says more: differences of a point may be chance."
+        )
+    )
+    head = ["idea", "table", "figure", "without", "with", "difference", "training without", "with"]
+    page.add(Table(head, [_worth(idea, records) for idea in IDEAS]))
+    write_text(folder / "across.md", page.markdown())
+    return folder / "across.md"
+
+
+def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]]) -> list[Paragraph | Table]:
+    scored: dict[str, tuple[float, list[str]]] = {}
+    for name in question.tables:
+        rows = by_row(records.get(name, ()), question.dataset)
+        for row in TABLES[name].rows:
+            figures = [record.flat for record in rows.get(row.name, ())]
+            score = mean({"": figures}, "", question.metric)
+            if score is None or row.name in scored:
+                continue
+            first = rows[row.name][0]
+            encoder, speed = first.encoder["name"].partition("@")[0], first.flat.get("told_a_second")
+            cost = [clock(first.seconds), f"{first.parameters:,}", f"{speed:,.0f}" if speed else "–"]
+            called = f"{label(row)} ({row.part.lower()})" if row.part and row.part != "With VGG16" else label(row)
+            scored[row.name] = (score, [called, f"[{name}]({name}.md)", encoder, f"{score:.1f}", *cost])
+    if not scored:
+        return [Paragraph(f"No row of {', '.join(question.tables)} on {question.dataset} has a record: {NOT_RUN}.")]
+    ranked = [line for _, line in sorted(scored.values(), key=lambda each: -each[0])]
+    best = ranked[0]
+    words = f"On {question.dataset}, by {question.called}, the best of the {len(ranked)} rows that ran is {best[0]}."
+    head = ["", "table", "encoder", question.called, "training", "parameters", "pictures told a second"]
+    return [Paragraph(words), Table(head, ranked)]
+
+
+def _worth(idea: Idea, records: Mapping[str, Sequence[RowRecord]]) -> list[str]:
+    rows = by_row(records.get(idea.table, ()), idea.dataset)
+    results = {name: [record.flat for record in rows.get(name, ())] for name in (idea.without, idea.having)}
+    before, after = (mean(results, name, idea.metric) for name in results)
+    scores = [NOT_RUN if score is None else f"{score:.1f}" for score in (before, after)]
+    costs = [clock(rows[name][0].seconds) if name in rows else NOT_RUN for name in results]
+    difference = NOT_RUN if before is None or after is None else f"{after - before:+.1f}"
+    return [idea.idea, f"[{idea.table}]({idea.table}.md)", idea.called, *scores, difference, *costs]

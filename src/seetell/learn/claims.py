@@ -1,0 +1,217 @@
+"""What pages say about measured figures, computed from them: does a document's claim hold here?
+
+Every function takes the figures of one dataset and says nothing about rows that have not run.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from seetell.learn.tables import LABEL_SEQUENCES, PIPELINES, label, table
+
+Results = Mapping[str, Sequence[Mapping[str, float]]]  # row → the flat metrics of each seed
+
+
+def mean(results: Results, row: str, metric: str) -> float | None:
+    """A metric of a row, averaged over its seeds; None where it has not run."""
+    values = [seed[metric] for seed in results.get(row, ()) if metric in seed]
+    return sum(values) / len(values) if values else None
+
+
+def gain(results: Results, without: str, having: str, metric: str) -> float | None:
+    """By how much one row is above another; None unless both have run."""
+    pair = mean(results, without, metric), mean(results, having, metric)
+    return None if pair[0] is None or pair[1] is None else pair[1] - pair[0]
+
+
+def full_network_says(results: Results) -> list[str]:
+    """Whether the full-network embedding wins everywhere, and whether by more than pipelines differ."""
+    return [*_full_network(results, ""), *_full_network(results, "-vgg16")]
+
+
+def _full_network(results: Results, suffix: str) -> list[str]:
+    gains: dict[str, float] = {}
+    scores: dict[str, list[float]] = {"fc7": [], "fne": []}
+    for pipeline in PIPELINES:
+        pair = [mean(results, f"{side}-{pipeline}{suffix}", "sum_of_recalls") for side in ("fc7", "fne")]
+        if pair[0] is not None and pair[1] is not None:
+            gains[pipeline.upper().replace("BL", "bl")] = pair[1] - pair[0]
+            scores["fc7"].append(pair[0])
+            scores["fne"].append(pair[1])
+    if not gains:
+        return []
+    network = "With VGG16 the" if suffix else "The"
+    won = [name for name, gained in gains.items() if gained > 0]
+    listed = ", ".join(f"{name} {gained:+.1f}" for name, gained in gains.items())
+    average = sum(gains.values()) / len(gains)
+    lines = [
+        f"{network} full-network embedding has the higher sum of recalls in {len(won)} of the {len(gains)} pipelines "
+        f"that ran with both embeddings: {listed}; on average {average:+.1f}."
+    ]
+    if len(gains) > 1:
+        spread = {side: max(values) - min(values) for side, values in scores.items()}
+        lines.append(
+            f"Between the best and the worst of these pipelines lie {spread['fc7']:.1f} points with FC7 and "
+            f"{spread['fne']:.1f} with FNE. The document finds that FNE always wins, and by more than pipelines "
+            f"differ; here the first {_holds(len(won) == len(gains))} and the second "
+            f"{_holds(average > max(spread.values()))}."
+        )
+    return lines
+
+
+def starts_say(results: Results) -> list[str]:
+    """How often training started, and whether the curriculum cures it."""
+    plain = {name: seeds for name, seeds in results.items() if not name.endswith("-curriculum")}
+    cured = {name: seeds for name, seeds in results.items() if name.endswith("-curriculum")}
+    lines = [f"Runs that started to learn: {_starts(plain)}."] if plain else []
+    if cured:
+        failed = [name for name, seeds in cured.items() if any(not seed["started"] for seed in seeds)]
+        lines.append(
+            f"After five epochs with the sum of hinges: {_starts(cured)}. The document finds that after a curriculum "
+            f"none failed to start; here it {_holds(not failed)}."
+        )
+    return lines
+
+
+def _starts(results: Results) -> str:
+    counts = {name: f"{sum(s['started'] for s in seeds):.0f}/{len(seeds)}" for name, seeds in results.items()}
+    return ", ".join(
+        f"{name.removeprefix('table5-').removesuffix('-curriculum').upper()} {count}" for name, count in counts.items()
+    )
+
+
+def triplets_say(results: Results) -> list[str]:
+    """Whether ten hard negatives are so much worse than one, and whether other settings help them."""
+    one, ten = (mean(results, f"two-branch-{k}", "sum_of_recalls") for k in ("k1", "k10"))
+    if one is None or ten is None:
+        return []
+    verdict = "as in the document" if ten < 0.6 * one else "unlike in the document, where it collapses"
+    lines = [f"With ten hard negatives the sum of recalls is {ten:.1f}, with one {one:.1f}: {verdict}."]
+    tuned = {
+        name: score
+        for name in ("slow", "lambda1", "margin02")
+        if (score := mean(results, f"two-branch-k10-{name}", "sum_of_recalls")) is not None
+    }
+    if tuned:
+        best = max(tuned, key=lambda name: tuned[name])
+        called = label(table("kolluru-table1").row(f"two-branch-k10-{best}"))
+        against = max(one, mean(results, "two-branch-k1-lambda1", "sum_of_recalls") or one)
+        lines.append(
+            f"Of the other settings tried with ten, the best is “{called}” with {tuned[best]:.1f}; the best with one "
+            f"negative has {against:.1f}."
+        )
+    return lines
+
+
+def attention_says(results: Results) -> list[str]:
+    """Whether hard attention beats soft, and what the parts of soft attention are worth."""
+    lines = []
+    soft, hard = (mean(results, f"attend-{kind}", "bleu4_no_bp") for kind in ("soft", "hard"))
+    if soft is not None and hard is not None:
+        verdict = "as in the document" if hard > soft else "unlike in the document"
+        lines.append(f"BLEU-4 without penalty is {hard:.1f} with hard attention and {soft:.1f} with soft: {verdict}.")
+    for without, part in (("no-gate", "The gate"), ("no-ds", "The doubly stochastic penalty")):
+        bleu, cider = (gain(results, f"attend-soft-{without}", "attend-soft", m) for m in ("bleu4_no_bp", "cider"))
+        if bleu is not None and cider is not None:
+            lines.append(f"{part} adds {bleu:+.1f} to BLEU-4 without penalty and {cider:+.1f} to CIDEr.")
+    buckets, mixed = (mean(results, f"attend-soft-{how}", "samples_a_second") for how in ("buckets", "mixed"))
+    if buckets is not None and mixed is not None:
+        lines.append(
+            f"Batches of captions of one length train {buckets / mixed:.2f} times as many captions a second as batches "
+            f"of all lengths. Here no step is spent on padding, whatever a batch holds; the document's programs spent "
+            f"as many as the longest caption has words."
+        )
+    if (beams := gain(results, "attend-soft-greedy", "attend-soft", "bleu4_no_bp")) is not None:
+        lines.append(f"Beam search adds {beams:+.1f} to the BLEU-4 without penalty of greedy captions.")
+    return lines
+
+
+def families_say(results: Results) -> list[str]:
+    """The captioners from best to worst, and what longer word vectors and reinforcement are worth."""
+    scores = {name: score for name in results if (score := mean(results, name, "cider")) is not None}
+    listed = ", ".join(f"{name} {scores[name]:.1f}" for name in sorted(scores, key=lambda name: -scores[name]))
+    lines = [f"By CIDEr: {listed}."] if len(scores) > 1 else []
+    for without, having, what in (
+        ("merge", "merge-300", "Word vectors of 300 dimensions instead of 50 add"),
+        ("merge", "merge-self-critical", "Self-critical training adds"),
+        ("attend-soft", "attend-soft-self-critical", "To soft attention self-critical training adds"),
+    ):
+        if (cider := gain(results, without, having, "cider")) is not None:
+            lines.append(f"{what} {cider:+.1f} to CIDEr.")
+    return lines
+
+
+def sequences_say(results: Results) -> list[str]:
+    """Whether label sequences beat the CNN alone, which is best, whether attention helps, and what the sweep found."""
+    scores = {name: score for name in results if (score := mean(results, name, "f1_of_means")) is not None}
+    told = {name: scores[name] for name in LABEL_SEQUENCES if name in scores}
+    alone = {name: scores[name] for name in ("warp", "softmax", "bce") if name in scores}
+    lines = []
+    if told and alone:
+        lines.append(
+            f"The document finds every label sequence better than the CNN alone, which gives pictures three labels. "
+            f"Here the label sequences have an F1 of {_range(told.values())}, the CNN alone {_range(alone.values())}: "
+            f"it {_holds(min(told.values()) > max(alone.values()))}."
+        )
+    if len(told) > 1:
+        best = max(told, key=lambda name: told[name])
+        lines.append(
+            f"The document's best is CNN seq2seq with 69.5, before CNN as initialisation and seq2seq with attention, "
+            f"both 69.4. Here the best of the rows that ran is {best} with {told[best]:.1f}; between the best and the "
+            f"worst of them lie {max(told.values()) - min(told.values()):.1f} points."
+        )
+    gains = {name: gain(results, name, f"{name}-attn", "f1_of_means") for name in ("joint", "init", "seq2seq")}
+    if listed := _gains(gains):
+        lines.append(
+            f"What attention adds to F1: {listed}. In the document: +1.1 for joint, −5.3 for init, −0.1 for seq2seq."
+        )
+    beams = {name: gain(results, name, f"{name}-beam5", "f1_of_means") for name in LABEL_SEQUENCES}
+    if listed := _gains(beams):
+        lines.append(f"What five beams add to the F1 of greedy sequences: {listed}.")
+    glove = {name: gain(results, *pair, "f1_of_means") for name, pair in GLOVE.items()}
+    if listed := _gains(glove):
+        lines.append(f"What GloVe's vectors add to label embeddings that start by Xavier's rule: {listed}.")
+    shared = {name: gain(results, *pair, "f1_of_means") for name, pair in SHARED.items()}
+    if listed := _gains(shared):
+        lines.append(f"What one LSTM for both reading and telling adds to two: {listed}.")
+    for name in ("joint", "init", "seq2seq"):
+        rows = {"0.001": f"{name}-rate0001", "0.0005": name, "0.0001": f"{name}-rate00001"}
+        rates = {rate: score for rate, row in rows.items() if (score := scores.get(row)) is not None}
+        if len(rates) > 1:
+            listed = ", ".join(f"{score:.1f} with {rate}" for rate, score in rates.items())
+            lines.append(f"F1 of {name} by learning rate: {listed}. The document's best rows have 0.0001.")
+    return lines
+
+
+GLOVE = {  # without, with
+    "seq2seq": ("seq2seq-xavier", "seq2seq"),
+    "seq2seq with two LSTMs": ("seq2seq-xavier-separate", "seq2seq-separate"),
+    "init": ("init", "init-glove"),
+    "joint": ("joint", "joint-glove"),
+}
+SHARED = {
+    "seq2seq with GloVe": ("seq2seq-separate", "seq2seq"),
+    "with Xavier": ("seq2seq-xavier-separate", "seq2seq-xavier"),
+}
+
+
+def _gains(gains: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{gained:+.1f} for {name}" for name, gained in gains.items() if gained is not None)
+
+
+def _holds(claim: bool) -> str:
+    return "holds" if claim else "does not hold"
+
+
+def _range(values: Iterable[float]) -> str:
+    low, high = min(values := list(values)), max(values)
+    return f"{low:.1f}" if len(values) == 1 else f"{low:.1f} to {high:.1f}"
+
+
+SAYS: Mapping[str, Callable[[Results], list[str]]] = {
+    **{f"vilalta-table{number}": full_network_says for number in (2, 3, 4)},
+    "vilalta-table5": starts_say,
+    "kolluru-table1": triplets_say,
+    "kolluru-table2": triplets_say,
+    "xu-table1": attention_says,
+    "vaishali": families_say,
+    "ren-table3": sequences_say,
+}

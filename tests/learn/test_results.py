@@ -1,0 +1,161 @@
+"""All pages of results from records: what they say, that they are the same twice, and what is left alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sample_records import sample
+
+from seetell.errors import SeetellError
+from seetell.learn.records import RowRecord
+from seetell.learn.results import BEGIN, END, write_results
+
+README = f"# Mine\n\n## Results\n\n{BEGIN}\nold\n{END}\n\n## Licence\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """docs/results with records of three tables, pages of a person's own, and the README above them."""
+    made = tmp_path / "docs" / "results"
+    records = [
+        *(sample("vilalta-table2", row, {"sum_of_recalls": s}) for row, s in (("fc7-mh", 240.0), ("fne-mh", 270.0))),
+        sample("kolluru-table1", "two-branch-k1", {"sum_of_recalls": 180.0}),
+        sample("kolluru-table1", "two-branch-k10", {"sum_of_recalls": 60.0}),
+        sample("vaishali", "merge", {"cider": 44.0, "bleu4": 18.0, "mean_length": 9.0}, seconds=600),
+        sample("vaishali", "attend-soft", {"cider": 54.0, "bleu4": 22.0, "mean_length": 9.5}, seconds=1800),
+        *(
+            sample("vilalta-table5", "table5-fne-moe-abs", {"started": started, "sum_of_recalls": 9.0}, seed=seed)
+            for seed, started in enumerate((1.0, 0.0, 1.0, 1.0, 1.0), 1)
+        ),
+    ]
+    for record in records:
+        record.write(made / "rows" / record.table)
+    (made / "rows" / "vaishali" / "about.md").write_text("Seven ways\nto caption.\n\nAnd two more.\n", encoding="utf-8")
+    (made / "builtin.md").write_text("# The built-in model\n\nGood.\n", encoding="utf-8")
+    (tmp_path / "README.md").write_text(README, encoding="utf-8")
+    return made
+
+
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_twice_gives_the_same_files(folder: Path) -> None:
+    root = folder.parents[1]
+    write_results(folder, root / "README.md")
+    first = files(root)
+    assert {"docs/results/vaishali.png", "docs/results/across.md", "docs/results/README.md"} <= first.keys()
+    write_results(folder, root / "README.md")
+    assert files(root) == first
+
+
+def test_a_page_begins_with_what_a_person_says_and_ends_with_commands(folder: Path) -> None:
+    write_results(folder)
+    page = text(folder / "vaishali.md")
+    assert "relatives\n\nSeven ways to caption.\n\nAnd two more.\n\nMeasured on flickr8k, test split (1,000" in page
+    assert "| **merge, measured** |" in page
+    assert "By CIDEr: attend-soft 54.0, merge 44.0." in page
+    assert "| merge | 1,000 | 10.0 | 2 | 500 |" in page  # parameters, minutes, 1,200 captions in 600 s, 1,000 in 2 s
+    assert page.endswith(
+        "## Commands\n\n    seetell learn reproduce vaishali --data flickr8k:PATH --out DIR --rows merge,attend-soft\n"
+    )
+
+
+def test_starts_are_counted_over_seeds(folder: Path) -> None:
+    write_results(folder)
+    page = text(folder / "vilalta-table5.md")
+    assert "| FNE-MOE-abs, published | 4/5 |" in page
+    assert "| **FNE-MOE-abs, measured** | 4/5 |" in page
+    assert "Runs that started to learn: FNE-MOE-ABS 4/5." in page
+    assert "--seeds" not in page  # five are the table's
+
+
+def test_the_index_gathers_the_headline_rows(folder: Path) -> None:
+    write_results(folder)
+    page = text(folder / "README.md")
+    assert "| FNE-MH | flickr8k | 281.4 | **270.0** | -11.4 | 1.5 |" in page
+    assert "| FNE-POE | flickr8k | 269.3 | not run |  |  |" in page
+    assert "| VGG19, K = 1 | flickr8k | 219.5 (flickr30k) | **180.0** |  | 1.5 |" in page  # of another dataset: no Δ
+    assert "Not run: Flickr30k's pictures are not at hand." in page
+    assert "[The built-in model](builtin.md)" in page
+    assert text(folder / "vilalta-table3.md").count(", published |") == 20
+
+
+def test_the_readme_has_the_rows_that_ran_between_its_marks(folder: Path) -> None:
+    readme = folder.parents[1] / "README.md"
+    write_results(folder, readme)
+    before, drawn = text(readme).split(BEGIN)
+    assert before == "# Mine\n\n## Results\n\n"
+    assert drawn.endswith(f"{END}\n\n## Licence\n")
+    link = "[Vilalta et al., Table 2](docs/results/vilalta-table2.md)"
+    assert f"| {link} | FNE-MH | sum of recalls | flickr8k | 281.4 | **270.0** | -11.4 | 1.5 |" in drawn
+    assert "not run" not in drawn
+    assert "old" not in drawn
+    readme.write_text("# Without marks\n", encoding="utf-8")
+    with pytest.raises(SeetellError, match="marks between which results go"):
+        write_results(folder, readme)
+
+
+def test_across_compares_rows_that_ran(folder: Path) -> None:
+    write_results(folder)
+    page = text(folder / "across.md")
+    assert "by CIDEr, the best of the 2 rows that ran is Soft-Attention." in page
+    line = next(line for line in page.splitlines() if line.startswith("| attention instead of one vector"))
+    assert line.endswith("| 44.0 | 54.0 | +10.0 | 10 min 00 s | 30 min 00 s |")
+    line = next(line for line in page.splitlines() if line.startswith("| the gate"))
+    assert line.endswith("| not run | not run | not run | not run | not run |")
+    line = next(line for line in page.splitlines() if line.startswith("| all layers instead of the last, maximum"))
+    assert "| 240.0 | 270.0 | +30.0 |" in line
+    assert "No row of ren-table3 on coco has a record: not run." in page
+
+
+def test_a_page_with_rows_that_no_record_gives_is_left_alone(folder: Path) -> None:
+    old = "# Old\n\n| **merge, measured** | 1 |\n| **CNN-LSTM, measured** | 2 |\n"
+    (folder / "vaishali.md").write_text(old, encoding="utf-8")
+    (folder / "ren-table3.md").write_text("# Old\n\n| **WARP, measured** | 2 |\n", encoding="utf-8")
+    said = write_results(folder)
+    assert text(folder / "vaishali.md") == old
+    assert any("vaishali.md, which has rows that no record gives: CNN-LSTM" in line for line in said)
+    assert "made before records were kept" in text(folder / "README.md")
+    sample("vaishali", "initial", {"cider": 50.0, "mean_length": 9.0}).write(folder / "rows" / "vaishali")
+    write_results(folder)
+    assert "| **CNN-LSTM, measured** |" in text(folder / "vaishali.md")
+    assert text(folder / "ren-table3.md").startswith("# Old")
+
+
+def test_several_datasets_on_one_page(folder: Path) -> None:
+    sample("vaishali", "merge", {"cider": 70.0, "mean_length": 9.0}, dataset="coco").write(folder / "rows" / "vaishali")
+    write_results(folder)
+    page = text(folder / "vaishali.md")
+    assert page.index("## On flickr8k") < page.index("| **Soft-Attention, measured** |") < page.index("## On coco")
+    assert "(vaishali-coco.png)" in page
+    assert (folder / "vaishali-coco.png").exists()
+
+
+def test_pytorch_is_not_loaded(folder: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from seetell.learn.results import write_results; "
+        f"write_results(Path({str(folder)!r})); sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_damaged_record_stops_it(folder: Path) -> None:
+    path = folder / "rows" / "vaishali" / "merge.flickr8k.json"
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(SeetellError) as raised:
+        write_results(folder)
+    assert raised.value.where == str(path)
+    with pytest.raises(SeetellError, match="there are no records"):
+        write_results(folder / "rows")
+
+
+def test_records_are_small(folder: Path) -> None:
+    for path in (folder / "rows").rglob("*.json"):
+        assert isinstance(RowRecord.read(path), RowRecord)
+        assert path.stat().st_size < 4_000
