@@ -24,7 +24,7 @@ def test_rows_are_caption_recipes(name: str) -> None:
 
 
 def test_rows_without_training_and_rows_tested_again(tmp_path: Path) -> None:
-    """Retrieval-based and template-based captions, and a trained model told greedily; then the page without the runs."""
+    """Retrieval-based and template-based captions, a trained model told greedily, and their page without the runs."""
     tags = ["encoder.name=test_efficientnet@random", "phases.epochs=1", "decoding.train_pictures=8"]
     ren = reproduce(table("ren-table3"), ["scenes:40"], tmp_path / "tags", rows=["bce"], settings=tags)
     tagger = ren.parent / "runs" / "bce.scenes"

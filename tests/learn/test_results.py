@@ -92,7 +92,7 @@ def test_the_readme_has_the_rows_that_ran_between_its_marks(folder: Path) -> Non
     before, drawn = text(readme).split(BEGIN)
     assert before == "# Mine\n\n## Results\n\n"
     assert drawn.endswith(f"{END}\n\n## Licence\n")
-    link = "[Vilalta et al., Table 2](docs/results/vilalta-table2.md)"
+    link = "[Vilalta et al., Table 2 (Flickr8k)](docs/results/vilalta-table2.md)"
     assert f"| {link} | FNE-MH | sum of recalls | flickr8k | 281.4 | **270.0** | -11.4 | 1.5 |" in drawn
     assert "not run" not in drawn
     assert "old" not in drawn

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seetell.learn.claims import mean
 from seetell.learn.files import write_text
-from seetell.learn.page import Heading, Page, Paragraph, Table
+from seetell.learn.page import Heading, Page, Paragraph, Table, prose
 from seetell.learn.records import RowRecord, by_row
 from seetell.learn.tables import TABLES, label
 from seetell.progress import clock
@@ -66,6 +66,7 @@ IDEAS = (
     _retrieval("a curriculum (PH) instead of the hardest negative at once, FNE", "fne-mh", "fne-ph"),
     _retrieval("EfficientNet-Lite2 instead of VGG16, FNE-MH", "fne-mh-vgg16", "fne-mh"),
     _retrieval("one hard negative instead of ten", "two-branch-k10", "two-branch-k1", "kolluru-table1"),
+    _retrieval("a frozen sentence encoder and principal components (best-retrieval)", "fne-mh", "best-retrieval"),
     _captions("attention instead of one vector (merge)", "merge", "attend-soft"),
     _captions("the picture first (CNN-LSTM) instead of beside (merge)", "merge", "initial"),
     _captions("convolutions instead of an LSTM", "initial", "convolutional"),
@@ -89,9 +90,7 @@ IDEAS = (
 def write_across(records: Mapping[str, Sequence[RowRecord]], folder: Path) -> Path:
     """Write `across.md`."""
     page = Page("Across the tables: which model, what each idea buys, what it costs")
-    about = folder / "rows" / ABOUT
-    if about.exists():
-        page.add(*(Paragraph(" ".join(text.split())) for text in about.read_text(encoding="utf-8").split("\n\n")))
+    page.add(*prose(folder / "rows" / ABOUT))
     for question in QUESTIONS:
         page.add(Heading(question.title), *_answer(question, records))
     page.add(Heading("What each idea buys"))

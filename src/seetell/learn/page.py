@@ -77,6 +77,22 @@ class Page:
         return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 
 
+def prose(path: Path) -> list[Block]:
+    """What a person wrote into a file: paragraphs, commands (indented by four blanks) and headings (`##`); nothing
+    where there is no file."""
+    if not path.exists():
+        return []
+    blocks: list[Block] = []
+    for text in path.read_text(encoding="utf-8").strip("\n").split("\n\n"):
+        if text.startswith("    "):
+            blocks.append(Command("\n".join(line[4:] for line in text.splitlines())))
+        elif text.startswith("## "):
+            blocks.append(Heading(text[3:].strip()))
+        else:
+            blocks.append(Paragraph(" ".join(text.split())))
+    return blocks
+
+
 def markdown(block: Block) -> str:
     """One block as Markdown."""
     match block:

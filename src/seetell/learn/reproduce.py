@@ -35,6 +35,7 @@ from seetell.progress import SILENT, Progress
 
 START_EPOCHS = 30  # Table 5 of Vilalta: a run that has not started by then has failed
 RESULT = "result.json"  # in a run's folder: its record
+RANKED = 1000  # pictures that the documents rank; a larger test split is cut into parts of about as many
 SEEN = 3  # drawn pictures whose attention is shown
 
 
@@ -132,7 +133,7 @@ def run_row(asking: Asking, row: Row, seed: int) -> RowRecord:
     folder = asking.folder(row.name, seed)
     asking.say(f"{label(row)}, seed {seed}: {folder}")
     folder.mkdir(parents=True, exist_ok=True)
-    options = {"predictions": folder / PREDICTIONS}
+    options: dict[str, Any] = {"predictions": folder / PREDICTIONS}
     root, progress = asking.root, asking.progress
     if row.untrained == "template":
         tagger = Run.open(Path(asking.files["tagger"]))
@@ -145,6 +146,8 @@ def run_row(asking: Asking, row: Row, seed: int) -> RowRecord:
     else:
         run = _tested_again(asking, row, seed) if row.tests else _trained(asking, row, seed, folder)
         materials = run.materials(asking.specs, "test", root=root, progress=progress)
+        if run.recipe.family == "retrieval":
+            options["folds"] = max(1, round(len(materials.dataset.split("test")) / RANKED))
         result = family(run.recipe.family).evaluate(run, materials, "test", options)
         record = _record(asking, row, seed, run.recipe, result, read_json(run.path / "run.json"), run.history())
     record.write(folder).replace(folder / RESULT)

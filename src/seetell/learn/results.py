@@ -99,9 +99,9 @@ def write_index(records: Records, folder: Path) -> None:
     page = Page("Results")
     page.add(
         Paragraph(
-            "What was published beside what was measured, on the test split, a page a table. Every figure of these "
-            "pages comes from the record of a row under `rows/`, which also holds the command that gives it; "
-            "`make results` draws the pages anew. Δ is measured less published, where both are of the same dataset."
+            "What was published beside what was measured, on the test split, a page a table. Unless a page is "
+            "older, every figure comes from the record of a row under `rows/`, which also holds the command that gives "
+            "it; `make results` draws the pages anew. Δ is measured less published, where both are of the same dataset."
         )
     )
     for name, table in TABLES.items():

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from seetell.learn.claims import SAYS, mean
-from seetell.learn.page import Block, Command, Figure, Heading, Page, Paragraph, Table
+from seetell.learn.page import Block, Command, Figure, Heading, Page, Paragraph, Table, prose
 from seetell.learn.records import RecordError, RowRecord, by_row, read_records
 from seetell.learn.tables import LABEL_SEQUENCES, PublishedTable, Row, label, published
 from seetell.learn.training import curves
@@ -22,12 +22,11 @@ def write_table_page(table: PublishedTable, records: Sequence[RowRecord], about:
     """Write a table's page and its pictures into a folder; takes seconds.
 
     Args:
-        about: a file of paragraphs that the page begins with, where there is one.
+        about: a file of prose that the page begins with, where there is one.
     """
     out.mkdir(parents=True, exist_ok=True)
     page = Page(table.title)
-    if about.exists():
-        page.add(*(Paragraph(" ".join(text.split())) for text in about.read_text(encoding="utf-8").split("\n\n")))
+    page.add(*prose(about))
     datasets = datasets_of(table, records)
     if not datasets:
         page.add(Paragraph(f"Not run: {table.absent}."), _rows_table(table, table.rows, {}, table.published_on))
@@ -165,7 +164,7 @@ def _cell(metric: str, seeds: Sequence[Mapping[str, float]], runs: int) -> str:
         return "–"
     if metric == "started":
         return f"{value * runs:.0f}/{runs}"
-    return f"{value:.0f}" if value == int(value) and abs(value) > 100 else f"{value:.1f}"
+    return f"{value:.1f}".removesuffix(".0") if metric.endswith("median_rank") else f"{value:.1f}"
 
 
 def _cost(table: PublishedTable, rows: Rows) -> list[Block]:

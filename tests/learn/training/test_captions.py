@@ -146,6 +146,13 @@ def test_batches_of_one_length() -> None:
     assert sum(len(found) == 1 for found in lengths) >= 2
 
 
+def test_batches_of_mixed_lengths() -> None:
+    made, batches = planned("mixed")
+    assert sorted(i for batch in batches for i in batch) == list(range(6))
+    assert [len(batch) for batch in batches] == [2, 2, 2]
+    assert any(len({int(made.train_data.captions.lengths[i]) for i in batch}) > 1 for batch in batches)
+
+
 def test_batches_of_pictures_have_all_their_captions() -> None:
     _, batches = planned("pictures")
     owners = [0, 0, 1, 1, 1, 2]
