@@ -38,7 +38,7 @@ def test_rows_are_trained_once_and_put_beside_what_was_published(tmp_path: Path)
     assert "| FNE-SH, published | 25.0 | 50.8 |" in text
     assert "**FC7-SH, measured**" in text
     assert "Not run here: FC7-SH-bl" in text
-    assert "budget `two-cores`" in text
+    assert "Budget `two-cores`" in text
     assert {path.name for path in out.iterdir()} == {
         *("runs", "vilalta-table2.md", "vilalta-table2.html", "vilalta-table2.png"),
     }

@@ -212,7 +212,7 @@ def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, A
         "next_word_accuracy": under_teacher(model, data, np.arange(len(records))),
         **attention_on_things(run, records, decoded),
     }
-    return {**found, "protocol": f"{settings}; {found['protocol']}", "seconds_telling": round(seconds, 2)}
+    return {**found, "protocol": f"{settings}; {found['protocol']}", "seconds_telling": round(seconds, 4)}
 
 
 def score_told(

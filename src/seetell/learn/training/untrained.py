@@ -39,7 +39,7 @@ def consensus(
     return {
         **found,
         "protocol": f"the consensus caption of the {NEIGHBOURS} nearest training pictures; {found['protocol']}",
-        "seconds_telling": round(seconds, 2),
+        "seconds_telling": round(seconds, 4),
         "encoder_fingerprint": features.store.spec.encoder_fingerprint,
     }
 
@@ -61,7 +61,7 @@ def template(
         **found,
         "protocol": f"labels by {tagger.recipe.name} ({settings.protocol(tagged.sequences is not None)}) in a fixed "
         f"sentence; {found['protocol']}",
-        "seconds_telling": round(seconds, 2),
+        "seconds_telling": round(seconds, 4),
         "encoder_fingerprint": tagger.encoder_fingerprint,
     }
 
