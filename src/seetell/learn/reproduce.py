@@ -290,7 +290,7 @@ def _attention_sheets(asking: Asking) -> None:
     runs = {
         name: Run.open(folder)
         for name, folder in folders.items()
-        if (record := finished(folder)) is not None and "attention_gain" in record.metrics
+        if (record := finished(folder)) is not None and record.settings["model"].get("kind") == "attend"
     }
     if runs:
         first = next(iter(runs.values()))
