@@ -85,6 +85,10 @@ class Materials:
         name, layout = transform_name(self.recipe.encoder), self.features.layout
         if name in ("none", "unit"):
             return unfitted_transform(self.recipe.encoder, layout)
+        if self.beginning is not None and not self.recipe.encoder.live:
+            unfitted = unfitted_transform(self.recipe.encoder, layout)
+            if self.beginning.has(unfitted, "transform"):  # its own comes with the weights; few pictures are enough
+                return unfitted
         most = FITTED_ON_GRIDS if len(layout.shape) > 1 else FITTED_ON.get(name, len(pictures))
         chosen = np.unique(np.linspace(0, len(pictures) - 1, most).astype(int))
         width = layout.shape[-1]
