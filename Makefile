@@ -22,7 +22,7 @@ help:
 
 .venv-base/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-base
-	.venv-base/bin/python $(PIP) --editable '.[test]'
+	.venv-base/bin/python $(PIP) --no-compile --editable '.[test]'
 	@touch $@
 
 demo: .venv-base/installed
