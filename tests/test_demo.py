@@ -47,3 +47,10 @@ def test_what_is_not_installed_is_told_with_the_remedy() -> None:
         _ = Sample("a.png", "no_such_package", "a.png", "nobody").path
     with pytest.raises(SeetellError, match=r"seetell\[demo\]"):
         _ = Sample("a.png", "seetell", "no-such-file.png", "nobody").path
+
+
+def test_the_docs_thank_everybody() -> None:
+    from samples import SAMPLES
+
+    page = (EXAMPLES.parent / "docs" / "pictures" / "CREDITS.md").read_text(encoding="utf-8")
+    assert [sample.name for sample in SAMPLES if f"| `{sample.name}` |" not in page or sample.credit not in page] == []
