@@ -4,10 +4,11 @@
 PYTHON ?= python3
 PIP = -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo results test test-base test-slow lint format clean
+.PHONY: help demo builtin results test test-base test-slow lint format clean
 
 help:
-	@echo "make demo       draw scenes, show their captions and labels, write a contact sheet"
+	@echo "make demo       caption, tag, match and search ten free photographs"
+	@echo "make builtin    train and pack the built-in models anew: DATA=folder [PICTURES=folder] [LIMIT=2000] [OUT=folder]"
 	@echo "make test       all quick tests, then the torch-free ones again without PyTorch"
 	@echo "make test-slow  the tests that take minutes"
 	@echo "make results    draw every page of docs/results, and the README's table, from the rows' records"
@@ -22,11 +23,15 @@ help:
 
 .venv-base/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-base
-	.venv-base/bin/python $(PIP) --editable '.[test]'
+	.venv-base/bin/python $(PIP) --no-compile --editable '.[test]'
 	@touch $@
 
 demo: .venv-base/installed
 	.venv-base/bin/python examples/demo.py
+
+builtin: .venv/installed
+	.venv/bin/python tools/builtin.py $(DATA) $(if $(PICTURES),--pictures $(PICTURES)) $(if $(LIMIT),--limit $(LIMIT)) \
+	    $(if $(OUT),--out $(OUT)) $(if $(RUNS),--runs $(RUNS))
 
 test: .venv/installed test-base
 	.venv/bin/python -m pytest -m "not slow"

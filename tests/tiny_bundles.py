@@ -270,7 +270,7 @@ def forge(path: Path, change: Callable[[Any], object]) -> Path:
     inner.pop("training_data", None)
     for kind in ("captioner", "tagger", "retriever"):
         if isinstance(inner.get(kind), dict):
-            inner[kind] = {k: v for k, v in inner[kind].items() if k != "scores"}
+            inner[kind] = {k: v for k, v in inner[kind].items() if k not in ("scores", "trained_as")}
     content["fingerprint"] = hashlib.sha256(canonical(inner)).hexdigest()
     content["checksum"] = hashlib.sha256(canonical(content)).hexdigest()
     (path / "bundle.json").write_bytes(canonical(content))

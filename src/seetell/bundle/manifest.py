@@ -19,6 +19,7 @@ LARGEST_BUNDLE = 8 << 30
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
 _HEXADECIMAL = re.compile(r"[0-9a-f]{64}")
 _DESCRIPTION = ("name", "about", "made_by", "licence", "training_data")  # what no result depends on
+_DESCRIPTION_OF_HEAD = ("scores", "trained_as")
 
 
 def check_name(name: str, where: str) -> str:
@@ -91,7 +92,8 @@ class Manifest:
         for key in _DESCRIPTION:
             del content[key]
         for head in self.heads:
-            del content[head.KIND]["scores"]
+            for key in _DESCRIPTION_OF_HEAD:
+                content[head.KIND].pop(key, None)
         return hashlib.sha256(canonical(content)).hexdigest()
 
     def to_json(self) -> bytes:
@@ -104,7 +106,7 @@ class Manifest:
             **{key: getattr(self, key) for key in _DESCRIPTION},
             "precision": self.precision,
             "encoder": self.encoder.to_json(),
-            **{head.KIND: _without_none(dataclasses.asdict(head)) for head in self.heads},
+            **{head.KIND: _without_nothing(dataclasses.asdict(head)) for head in self.heads},
             "files": {name: dataclasses.asdict(stored) for name, stored in self.files.items()},
         }
 
@@ -167,5 +169,5 @@ def _files(manifest: Manifest) -> list[str]:
     return names
 
 
-def _without_none(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
+def _without_nothing(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None and value != ""}

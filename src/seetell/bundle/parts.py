@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from seetell.bundle.fields import Fields
@@ -214,13 +214,18 @@ class ClassifierPart:
 
 @dataclass(frozen=True)
 class Head:
-    """What every head has: the layout it reads, its words or labels, its scores."""
+    """What every head has: the layout it reads, its words or labels, its scores.
+
+    Args:
+        trained_as: the settings it was trained with, as JSON, for who trains it further; nothing else reads them.
+    """
 
     KIND: ClassVar[str]
 
     layout: str
     vocabulary: str
     scores: tuple[Score, ...]
+    trained_as: str = field(default="", kw_only=True)
 
     @staticmethod
     def common(fields: Fields) -> tuple[str, str, tuple[Score, ...]]:
@@ -229,6 +234,10 @@ class Head:
             _file(fields, "vocabulary", ".txt"),
             tuple(Score.read(each) for each in fields.rows("scores")),
         )
+
+    @staticmethod
+    def settings(fields: Fields) -> str:
+        return fields.text("trained_as", most=20_000) if "trained_as" in fields else ""
 
 
 @dataclass(frozen=True)
@@ -241,7 +250,8 @@ class CaptionerPart(Head):
 
     @classmethod
     def read(cls, fields: Fields) -> Self:
-        part = cls(*Head.common(fields), SequencePart.read(fields.inner("sequence")))
+        sequence = SequencePart.read(fields.inner("sequence"))
+        part = cls(*Head.common(fields), sequence, trained_as=Head.settings(fields))
         fields.finish()
         return part
 
@@ -260,10 +270,11 @@ class TaggerPart(Head):
         common = Head.common(fields)
         sequence = SequencePart.read(fields.inner("sequence")) if "sequence" in fields else None
         classifier = ClassifierPart.read(fields.inner("classifier")) if "classifier" in fields else None
+        trained_as = Head.settings(fields)
         fields.finish()
         if (sequence is None) == (classifier is None):
             fields.refuse("a tagger is either a sequence or a classifier")
-        return cls(*common, sequence, classifier)
+        return cls(*common, sequence, classifier, trained_as=trained_as)
 
 
 @dataclass(frozen=True)
@@ -290,6 +301,7 @@ class RetrieverPart(Head):
             fields.choice("tokenizer", TOKENIZER_NAMES),
             fields.choice("similarity", tuple(SIMILARITIES)),
             fields.whole("dimensions", 1, 1 << 20),
+            trained_as=Head.settings(fields),
         )
         fields.finish()
         return part

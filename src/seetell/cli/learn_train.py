@@ -1,6 +1,5 @@
 """`seetell learn train`: a recipe and a dataset become a run."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -27,13 +26,16 @@ def train(
 ) -> None:
     """Train a recipe on a dataset; features are made first where they are missing."""
     from seetell.learn.recipes import load
+    from seetell.learn.training.beginnings import recipe_from
     from seetell.learn.training.run import train as run_training
     from seetell.progress import for_terminal
 
     overrides = [*([f"encoder.name={encoder}"] if encoder else []), *(settings or [])]
+    kind = data[0].partition(":")[0]
     if start:
-        overrides.append(f"training.start_from={json.dumps(start, ensure_ascii=False)}")
-    loaded = load(recipe, dataset=data[0].partition(":")[0], budget=budget, settings=overrides)
+        loaded = recipe_from(recipe, start, dataset=kind, budget=budget, settings=overrides)
+    else:
+        loaded = load(recipe, dataset=kind, budget=budget, settings=overrides)
     run = run_training(
         loaded,
         data,

@@ -7,13 +7,15 @@ import pytest
 import torch
 from torch import nn
 
+from seetell.bundle import Bundle
 from seetell.data import open_dataset
 from seetell.errors import SeetellError
 from seetell.learn.export import Description, Trained, export
 from seetell.learn.recipes import Recipe, load
-from seetell.learn.training.beginnings import Beginning
+from seetell.learn.training.beginnings import Beginning, recipe_from
 from seetell.learn.training.run import Run, train
 from seetell.text import LABEL_SPECIALS, Vocabulary
+from tiny_bundles import copy, forge
 
 ENCODER = "encoder.name=test_efficientnet@random"
 STILL = ["phases.epochs=1", "phases.learning_rate=1e-12"]  # nothing is learned: what it ends with, it began with
@@ -114,6 +116,42 @@ def test_what_does_not_fit_is_refused(captioner: Run, bundle: Path, folder: Path
         train(other, mine, tmp_path / "b", accelerator="cpu")
     with pytest.raises(SeetellError, match="no tagger"):
         train(tags(*STILL, f"training.start_from='{bundle.as_posix()}'"), mine, tmp_path / "c", accelerator="cpu")
+
+
+@pytest.mark.parametrize("source", ["run", "bundle"])
+def test_sizes_and_what_is_read_need_not_be_said_again(source: str, captioner: Run, bundle: Path) -> None:
+    start = str({"run": captioner.path, "bundle": bundle}[source])
+    recipe = recipe_from("initial", start, dataset="table", settings=["phases.epochs=1"])
+    assert recipe.model == captioner.recipe.model
+    assert recipe.model != load("initial", dataset="table").model
+    assert recipe.encoder.name == "test_efficientnet@random"
+    assert recipe.training.start_from == start
+    assert recipe.text.minimum_count == load("initial", dataset="table").text.minimum_count
+    assert recipe_from("initial", start, settings=["model.units=24"]).model["units"] == 24
+    assert recipe_from("merge", start).model["kind"] == "merge"  # refused later, when weights are looked for
+
+
+def test_a_bundle_without_settings_is_started_from_as_the_recipe_says(bundle: Path, tmp_path: Path) -> None:
+    copied = forge(copy(bundle, tmp_path / "older"), lambda content: content["captioner"].pop("trained_as"))
+    assert Bundle.open(copied).fingerprint == Bundle.open(bundle).fingerprint
+    assert recipe_from("initial", str(copied)).model == load("initial").model
+    broken = forge(copy(bundle, tmp_path / "odd"), lambda content: content["captioner"].update(trained_as="[1]"))
+    with pytest.raises(SeetellError, match="how it was trained"):
+        recipe_from("initial", str(broken))
+
+
+def test_features_are_transformed_as_before(folder: Path, tmp_path: Path) -> None:
+    """Also where there are too few pictures to fit the transform anew."""
+    more = ("encoder.transform=principal", "encoder.components=16")
+    first = train(tags("phases.epochs=1", *more), ["scenes:40"], tmp_path / "first", accelerator="cpu")
+    mine = [f"table:{folder / 'mine.jsonl'}"]
+    with pytest.raises(SeetellError, match="principal components"):
+        train(tags("phases.epochs=1", *more), mine, tmp_path / "anew", accelerator="cpu")
+    recipe = recipe_from("bce", str(first.path), dataset="table", settings=STILL)
+    second = train(recipe, mine, tmp_path / "second", accelerator="cpu")
+    before, after = first.model().state_dict(), second.model().state_dict()
+    for name in ("mean", "scale", "components"):
+        torch.testing.assert_close(after[f"transform.{name}"], before[f"transform.{name}"])
 
 
 def test_rows_of_special_symbols() -> None:

@@ -1,5 +1,6 @@
 """A trained model as a head: its graphs, its words, and what the bundle says of them."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ def make_head(trained: Trained) -> tuple[Part, Files]:
     words = f"{trained.kind}.txt"
     files = {words: "".join(f"{symbol}\n" for symbol in _symbols(trained)).encode("utf-8")}
     common = (trained.layout.layout, words, trained.scores)
+    settings = json.dumps(dict(trained.settings), sort_keys=True) if trained.settings else ""
     example = torch.randn(2, *trained.layout.shape, generator=torch.Generator().manual_seed(0))
     if trained.kind == "retriever":
         model: Any = trained.model
@@ -33,21 +35,22 @@ def make_head(trained: Trained) -> tuple[Part, Files]:
             TextSide(model), {"tokens": tokens, "lengths": torch.tensor([3, 2])}, ["embeddings"]
         )
         graphs = ("retriever-pictures.onnx", "retriever-texts.onnx")
-        return RetrieverPart(*common, *graphs, trained.tokenizer, model.similarity, model.dimensions), files
+        how = (trained.tokenizer, model.similarity, model.dimensions)
+        return RetrieverPart(*common, *graphs, *how, trained_as=settings), files
     if trained.kind == "captioner":
-        settings = DecodingSettings.of(trained.decoding)
-        how = Decoding(settings.beam, float(settings.alpha), settings.maximum_length, 0, settings.block_ngrams)
-        sequence, more = _sequence(trained, example, how)
-        return CaptionerPart(*common, sequence), files | more
+        telling = DecodingSettings.of(trained.decoding)
+        decoding = Decoding(telling.beam, float(telling.alpha), telling.maximum_length, 0, telling.block_ngrams)
+        sequence, more = _sequence(trained, example, decoding)
+        return CaptionerPart(*common, sequence, trained_as=settings), files | more
     tagging = TaggingSettings.of(trained.decoding)
     if isinstance(trained.model, Scorer):
         files["tagger.onnx"] = _graph(Scores(trained.model), {"features": example}, ["logits", "probabilities"])
         thresholds = tuple(float(value) for value in trained.model.thresholds.tolist())
         top = tagging.top if tagging.choose == "top" else 0
-        return TaggerPart(*common, None, ClassifierPart("tagger.onnx", thresholds, top)), files
+        return TaggerPart(*common, None, ClassifierPart("tagger.onnx", thresholds, top), trained_as=settings), files
     longest = tagging.maximum or len(trained.vocabulary.words)
     sequence, more = _sequence(trained, example, Decoding(tagging.beam, float(tagging.alpha), longest, 0, 1))
-    return TaggerPart(*common, sequence, None), files | more
+    return TaggerPart(*common, sequence, None, trained_as=settings), files | more
 
 
 @torch.no_grad()

@@ -1,7 +1,7 @@
 """What is needed of a trained model to make it a head of a bundle."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.learn.encoders import Encoder, LayoutSpec
 from seetell.learn.models.live_encoder import LiveEncoder
-from seetell.learn.training.beginnings import HEADS
+from seetell.learn.training.beginnings import HEADS, shared_settings
 from seetell.learn.training.run import Run
 from seetell.text import Vocabulary
 
@@ -26,6 +26,7 @@ class Trained:
         kind: captioner, tagger or retriever.
         encoder: the network whose features it reads, with the weights it was trained with.
         decoding: the recipe's `[decoding]`.
+        settings: what somebody needs to train it further (`beginnings.settings_of`).
     """
 
     name: str
@@ -39,6 +40,7 @@ class Trained:
     decoding: Mapping[str, Any]
     scores: tuple[Score, ...] = ()
     data: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Run, encoder: Encoder | None = None) -> "Trained":
@@ -69,6 +71,7 @@ class Trained:
             decoding=run.recipe.decoding,
             scores=_validation(run),
             data=run.data,
+            settings=shared_settings(run.recipe.to_json()),
         )
 
 

@@ -130,13 +130,21 @@ def available() -> list[str]:
     )
 
 
-def load(name: str | Path, *, dataset: str = "", budget: str = "two-cores", settings: Iterable[str] = ()) -> Recipe:
+def load(
+    name: str | Path,
+    *,
+    dataset: str = "",
+    budget: str = "two-cores",
+    settings: Iterable[str] = (),
+    under: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Recipe:
     """Read a recipe by name or by path.
 
     Args:
         dataset: the kind of dataset it will be trained on (`flickr8k`, …), for settings that depend on it.
         budget: "two-cores" or "published".
         settings: overrides as given on the command line, `key=value` with a TOML value (a bare word is a string).
+        under: sections that take the place of the recipe's own, and that `settings` are laid over.
     """
     if budget not in BUDGETS:
         raise RecipeError(f"no budget is called {budget!r}", remedy=f"Choose one of: {', '.join(BUDGETS)}")
@@ -148,6 +156,7 @@ def load(name: str | Path, *, dataset: str = "", budget: str = "two-cores", sett
     if budget == "two-cores":
         for key, value in {**small, **own}.items():
             _set(content, key, value, where)
+    content |= {section: dict(values) for section, values in (under or {}).items()}
     for setting in settings:
         key, separator, value = setting.partition("=")
         if not separator:

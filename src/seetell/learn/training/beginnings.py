@@ -2,8 +2,12 @@
 
 What has the same name and shape is taken over. Rows that belong to words or labels go to the same words and labels of
 the new run, wherever these stand there; words that only the new run has keep the weights a new model gives them.
+
+What must be the same for that, the model's sizes and how pictures and texts are read, need not be said again: it is
+taken over, too (`recipe_from`).
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +16,62 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from seetell.bundle import Bundle
+from seetell.bundle import Bundle, Head, Manifest, read_manifest
 from seetell.bundle.places import find
 from seetell.errors import SeetellError
 from seetell.learn.encoders import LayoutSpec
-from seetell.learn.recipes import Recipe
+from seetell.learn.recipes import Recipe, load
 from seetell.learn.training import checkpoints
 from seetell.learn.weight_names import head_weights
 from seetell.text import Vocabulary
 
 HEADS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}
+SHARED = {  # what the old run and the new one must agree on; of the model everything
+    "encoder": ("name", "layout", "crops", "view", "size", "transform", "components", "later_stages"),
+    "text": ("tokenizer", "vectors", "extra_words"),
+}
 _COUNTS = ("words", "labels", "trained")  # of what a model is told, how many words there are
 FEWEST = 0.5  # the share of a model's weights that must be there; below it, another model was trained
+
+
+def shared_settings(recipe: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Of a recipe as JSON, what a run that starts from its weights must take over."""
+    some = {section: {key: recipe[section][key] for key in keys} for section, keys in SHARED.items()}
+    return {"model": dict(recipe["model"]), **some}
+
+
+def settings_of(start: str, family: str) -> dict[str, dict[str, Any]]:
+    """The shared settings of a run, or of the head of a bundle; nothing where a bundle does not tell them."""
+    path = Path(start).expanduser()
+    if (path / "run.json").exists():
+        return shared_settings(checkpoints.read_json(path / "run.json")["recipe"])
+    told = _head(read_manifest(find(start)), family, start).trained_as
+    try:
+        return {section: dict(json.loads(told)[section]) for section in ("model", *SHARED)} if told else {}
+    except (ValueError, KeyError, TypeError):
+        raise SeetellError("how it was trained cannot be read", where=start, remedy="Make the bundle again") from None
+
+
+def recipe_from(name: str | Path, start: str, *, settings: Sequence[str] = (), **how: Any) -> Recipe:
+    """A recipe as `recipes.load` reads it, for a run that starts from trained weights: sizes, and how pictures and
+    texts are read, are as there; `settings` come last."""
+    settings = [*settings, f"training.start_from={json.dumps(start, ensure_ascii=False)}"]
+    recipe = load(name, settings=settings, **how)
+    before = settings_of(start, recipe.family)
+    if not before or before["model"].get("kind") != recipe.model.get("kind"):
+        return recipe  # another model: what does not fit is said when the weights are loaded
+    content = recipe.to_json()
+    under = {section: {**content[section], **before[section]} for section in SHARED}
+    return load(name, settings=settings, under={"model": before["model"], **under}, **how)
+
+
+def _head(manifest: Manifest, family: str, name: str) -> Head:
+    head = next((head for head in manifest.heads if HEADS[family] == head.KIND), None)
+    if head is None:
+        raise SeetellError(
+            f"this bundle has no {HEADS[family]}", where=name, remedy="Start from another, or from nothing"
+        )
+    return head
 
 
 @dataclass(frozen=True)
@@ -58,11 +106,15 @@ class Beginning:
     def _of_bundle(cls, recipe: Recipe) -> "Beginning":
         bundle = Bundle.open(find(recipe.training.start_from))
         kind, name = HEADS[recipe.family], recipe.training.start_from
-        head = next((head for head in bundle.manifest.heads if kind == head.KIND), None)
-        if head is None:
-            raise SeetellError(f"this bundle has no {kind}", where=name, remedy="Start from another, or from nothing")
-        vocabulary = bundle.vocabulary(head.vocabulary)
+        vocabulary = bundle.vocabulary(_head(bundle.manifest, recipe.family, name).vocabulary)
         return cls(name, head_weights(bundle, kind), vocabulary, bundle.manifest.encoder.fingerprint)
+
+    def has(self, module: nn.Module, prefix: str) -> bool:
+        """Whether it knows every weight and statistic of a part of the model."""
+        return all(
+            f"{prefix}.{name}" in self.weights and self.weights[f"{prefix}.{name}"].shape == tensor.shape
+            for name, tensor in module.state_dict().items()
+        )
 
     def words(self, training: Vocabulary) -> Vocabulary:
         """Its own words, and after them those that only the training captions have."""

@@ -76,14 +76,24 @@ def exists(run: Path, name: str) -> bool:
     return (run / f"{name}.json").exists()
 
 
-def load(run: Path, name: str) -> Checkpoint:
-    """Read a checkpoint; a damaged one is refused with its file named."""
+def state(run: Path, name: str) -> dict[str, Any]:
+    """What a checkpoint says of training, without its tensors."""
+    folder = _folder(run, name)
+    content: dict[str, Any] = read_json(folder / "state.json")
+    if content.pop("format") != FORMAT:
+        raise CheckpointError("this checkpoint was written by another version", where=str(folder))
+    return content
+
+
+def _folder(run: Path, name: str) -> Path:
     if not exists(run, name):
         raise CheckpointError(f"this folder has no {name!r} checkpoint", where=str(run), remedy="Train a run first")
-    folder = run / name / str(read_json(run / f"{name}.json")["number"])
-    state = read_json(folder / "state.json")
-    if state.pop("format") != FORMAT:
-        raise CheckpointError("this checkpoint was written by another version", where=str(folder))
+    return run / name / str(read_json(run / f"{name}.json")["number"])
+
+
+def load(run: Path, name: str) -> Checkpoint:
+    """Read a checkpoint; a damaged one is refused with its file named."""
+    folder, told = _folder(run, name), state(run, name)
     tensors = []
     for file in ("model", "training"):
         path = folder / f"{file}.safetensors"
@@ -91,7 +101,7 @@ def load(run: Path, name: str) -> Checkpoint:
             tensors.append(load_file(path))
         except (SafetensorError, OSError) as error:
             raise CheckpointError(f"this checkpoint is damaged ({error})", where=str(path)) from None
-    return Checkpoint(tensors[0], tensors[1], state)
+    return Checkpoint(tensors[0], tensors[1], told)
 
 
 def model_weights(run: Path, name: str) -> dict[str, Tensor]:

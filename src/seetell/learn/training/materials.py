@@ -81,6 +81,10 @@ class Materials:
         """
         if isinstance(pictures, LivePictures):
             return live_transform(self.recipe.encoder, self._fitted(self._stored(pictures.records)))
+        if self.beginning is not None:
+            begun = empty_transform(self.recipe.encoder, self.features.layout)
+            if self.beginning.has(begun, "transform"):  # its own comes with the weights; few pictures are enough
+                return begun
         if self.recipe.encoder.later_stages:
             first = later_stages(self.recipe.encoder)
             first.then = self._fitted(pictures, first)

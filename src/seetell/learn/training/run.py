@@ -108,8 +108,15 @@ class Run:
             ) from None
         return model.eval()
 
+    @property
+    def finished(self) -> bool:
+        """Whether every phase was trained to its end."""
+        progress, last = checkpoints.state(self.path, "last")["progress"], self.recipe.phases[-1]
+        over = progress["epoch"] >= last.epochs or (last.patience and progress["since_best"] >= last.patience)
+        return progress["phase"] == len(self.recipe.phases) - 1 and bool(over)
+
     def history(self) -> list[dict[str, Any]]:
-        history: list[dict[str, Any]] = checkpoints.load(self.path, "last").state["progress"]["history"]
+        history: list[dict[str, Any]] = checkpoints.state(self.path, "last")["progress"]["history"]
         return history
 
     def materials(self, specs: Sequence[str], split: str, *, root: Path | None, progress: Progress) -> Materials:

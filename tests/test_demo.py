@@ -1,0 +1,56 @@
+"""The demo, with a toy bundle in the place of the built-in one."""
+
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from seetell.errors import SeetellError
+from tiny_bundles import write_colours
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture(autouse=True)
+def _examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+
+def test_it_tells_matches_and_searches_every_photograph(tmp_path: Path) -> None:
+    import demo
+    from samples import SAMPLES
+
+    bundle = write_colours(tmp_path / "colours")
+    told = Console(file=io.StringIO(), width=200, highlight=False)
+    for _ in range(2):  # a second time in the same folder, too
+        demo.main(str(bundle.path), tmp_path / "out", console=told)
+    text = told.file.getvalue()
+    assert all(text.count(f"\n{sample.name}") + text.startswith(sample.name) >= 2 for sample in SAMPLES)
+    assert all(f"Search: {search}" in text for search in demo.SEARCHES)
+    assert all(text.count(each) == 2 for each in demo.TEXTS)
+    credits = (tmp_path / "out" / "photographs" / "CREDITS.txt").read_text(encoding="utf-8")
+    for sample in SAMPLES:
+        assert f"{sample.name}: {sample.credit}" in credits
+        with Image.open(tmp_path / "out" / "photographs" / sample.name) as picture:
+            assert min(picture.size) >= 200
+    for sheet in ("photographs.png", "attention.png"):
+        with Image.open(tmp_path / "out" / sheet) as picture:
+            assert picture.width > 400
+
+
+def test_what_is_not_installed_is_told_with_the_remedy() -> None:
+    from samples import Sample
+
+    with pytest.raises(SeetellError, match=r"seetell\[demo\]"):
+        _ = Sample("a.png", "no_such_package", "a.png", "nobody").path
+    with pytest.raises(SeetellError, match=r"seetell\[demo\]"):
+        _ = Sample("a.png", "seetell", "no-such-file.png", "nobody").path
+
+
+def test_the_docs_thank_everybody() -> None:
+    from samples import SAMPLES
+
+    page = (EXAMPLES.parent / "docs" / "pictures" / "CREDITS.md").read_text(encoding="utf-8")
+    assert [sample.name for sample in SAMPLES if f"| `{sample.name}` |" not in page or sample.credit not in page] == []
