@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     out = given.out or (work / plan["name"] if given.limit else ROOT / "src" / "seetell" / "builtin" / plan["name"])
     try:
         if not given.no_training:
-            train_all(plan, data, runs, given.store)
+            train_all(plan, given.plan.parent, data, runs, given.store)
         heads = [runs / head for head in HEADS]
         made = pack(plan, data, heads, work)
         scores = {name: measure(made, spec, work) for name, spec in data.items()}
@@ -93,7 +93,9 @@ def specs(plan: Mapping[str, Any], data: Path, pictures: Path, limit: int) -> di
 # Training
 
 
-def train_all(plan: Mapping[str, Any], data: Mapping[str, str], runs: Path, store: Path | None) -> None:
+def train_all(
+    plan: Mapping[str, Any], where: Path, data: Mapping[str, str], runs: Path, store: Path | None
+) -> None:
     """Every stage that is not finished, features first: all that one pass through the network can give at once."""
     todo: list[tuple[Path, Recipe, list[str]]] = []
     for stage in plan["stages"]:
@@ -102,7 +104,9 @@ def train_all(plan: Mapping[str, Any], data: Mapping[str, str], runs: Path, stor
             say(f"{stage['name']}: finished, {folder}")
             continue
         settings = [each.format(runs=runs) for each in stage["set"]]
-        recipe = load(stage["recipe"], dataset=stage["dataset"], settings=settings)
+        beside = where / stage["recipe"]
+        name = beside if beside.is_file() else stage["recipe"]
+        recipe = load(name, dataset=stage["dataset"], settings=settings)
         todo.append((folder, recipe, [data[name] for name in stage["data"]]))
     for spec in dict.fromkeys(spec for _, _, used in todo for spec in used):
         make_features(spec, [recipe for _, recipe, used in todo if spec in used], store)
@@ -183,7 +187,6 @@ def public(spec: str) -> str:
 
 def measure(bundle: Bundle, spec: str, work: Path) -> dict[str, Any]:
     """What the bundle reaches on a test split: a report for each head, and how long it took; measured once."""
-    spec = "&".join(part for part in spec.split("&") if part != "extra=train")
     key = hashlib.sha256(spec.encode()).hexdigest()[:8]
     kept = work / "scores" / f"{bundle.fingerprint[:16]}-{key}.json"
     if not kept.exists():

@@ -53,6 +53,12 @@ def test_layers(tmp_path: Path) -> None:
     assert mine.encoder.name == "vgg16@a/b.pth"
 
 
+def test_a_file_extends_one_beside_it(tmp_path: Path) -> None:
+    write(tmp_path, PLAIN, "base.toml")
+    mine = load(write(tmp_path, 'extends = "base.toml"\n[model]\ndimensions = 7\n'), budget="published")
+    assert (mine.name, mine.model["dimensions"], len(mine.phases)) == ("mine", 7, 2)
+
+
 def test_a_recipe_survives_json(tmp_path: Path) -> None:
     recipe = load(write(tmp_path, PLAIN))
     assert recipes.Recipe.from_json(recipe.to_json()) == recipe

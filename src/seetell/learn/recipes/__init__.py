@@ -2,7 +2,7 @@
 
 A recipe is read in layers, each laid over the one before:
 
-1. the recipe it `extends`, if any;
+1. the recipe it `extends`, if any: by name, or a file beside it;
 2. its own settings, which are the published ones;
 3. `[dataset.<kind>]`: what the document sets differently for that dataset (`flickr8k`, `flickr30k`, `coco`, …);
 4. `[budget]`, and `[budget.<kind>]` for that dataset: what makes it fit an ordinary computer — left out with
@@ -184,7 +184,9 @@ def _read(name: str) -> tuple[dict[str, Any], str]:
         raise RecipeError(f"this is not TOML: {error}", where=where) from None
     content.setdefault("name", path.stem)
     if "extends" in content:
-        base, _ = _read(content.pop("extends"))
+        extended = content.pop("extends")
+        beside = path.parent / extended  # a file's base may be a file beside it
+        base, _ = _read(str(beside) if extended.endswith(".toml") else extended)
         content = _laid_over(base, content)
     return content, where
 
