@@ -13,6 +13,7 @@ import argparse
 import dataclasses
 import hashlib
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -40,6 +41,7 @@ from seetell.runtime import Suite, open_bundle
 ROOT = Path(__file__).resolve().parent.parent
 HEADS = ("captions", "tags", "retrieval")  # the stages that are shipped, and the folders of their runs
 COMPARED = 16  # pictures on which bundle and checkpoints must agree
+BUILT_IN = re.compile(r"(<!-- builtin:begin -->\n).*(<!-- builtin:end -->)", re.DOTALL)
 CARD, FAILURES = "MODEL_CARD.md", "failures.png"
 
 
@@ -72,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         page = work if given.limit else ROOT / "docs" / "results"
         write_text(page / "builtin.md", results(plan, bundle, heads, scores, work).markdown())
         say(f"{page / 'builtin.md'}")
+        if not given.limit:
+            fill_readme(ROOT / "README.md", beside_published(plan, scores))
     except SeetellError as error:
         sys.exit(f"builtin: {error}")
     for file in sorted(path for path in out.iterdir() if path.is_file()):
@@ -93,9 +97,7 @@ def specs(plan: Mapping[str, Any], data: Path, pictures: Path, limit: int) -> di
 # Training
 
 
-def train_all(
-    plan: Mapping[str, Any], where: Path, data: Mapping[str, str], runs: Path, store: Path | None
-) -> None:
+def train_all(plan: Mapping[str, Any], where: Path, data: Mapping[str, str], runs: Path, store: Path | None) -> None:
     """Every stage that is not finished, features first: all that one pass through the network can give at once."""
     todo: list[tuple[Path, Recipe, list[str]]] = []
     for stage in plan["stages"]:
@@ -262,6 +264,25 @@ def score_blocks(plan: Mapping[str, Any], scores: Mapping[str, Mapping[str, Any]
         if times:
             blocks.append(Paragraph(f"Measured in {minutes(measured['seconds'])}."))
     return blocks
+
+
+def beside_published(plan: Mapping[str, Any], scores: Mapping[str, Mapping[str, Any]]) -> Table:
+    """What the bundle reaches, beside what the documents published."""
+    rows = []
+    for name, heads in plan["published"].items():
+        for kind, metrics in heads.items():
+            reached = figures(scores[name]["reports"][kind]["metrics"])
+            for metric, (value, whose) in metrics.items():
+                told = f"{reached[metric]:.1f}" if metric in reached else "not measured"
+                rows.append([f"{name}, {plan['called'][metric]}", told, f"{value}", whose])
+    return Table(["test split", "built in", "published", "by"], rows)
+
+
+def fill_readme(path: Path, table: Table) -> None:
+    """The table, where the README has its place."""
+    text = path.read_text(encoding="utf-8")
+    told = Page("", [table]).markdown().split("\n", 2)[2].strip()
+    write_text(path, BUILT_IN.sub(lambda found: f"{found[1]}{told}\n{found[2]}", text))
 
 
 def results(
