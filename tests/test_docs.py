@@ -6,6 +6,7 @@ Names are what stands between backticks. Nothing here needs PyTorch: the sources
 import ast
 import re
 import runpy
+import shlex
 import tomllib
 from dataclasses import fields
 from fnmatch import fnmatch
@@ -142,6 +143,17 @@ def test_every_recipe_of_a_document_is_on_its_page(document: str) -> None:
     own = {name for name in named if base in (folder / f"{name}.toml").read_text(encoding="utf-8")}
     assert own
     assert own <= set(CODE.findall(page))
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/adapt.md", "docs/library.md"])
+def test_commands_of_a_page_exist(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    fenced = "\n".join(re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    lines = [*re.findall(r"^    (seetell .*)", text, re.MULTILINE), *re.findall(r"^seetell .*", fenced, re.MULTILINE)]
+    written = [line.partition(" #")[0] for line in lines if " | " not in line]
+    assert len(written) > 4
+    wrong = {line: found for line in written if (found := command_problem(shlex.split(line)[1:]))}
+    assert not wrong, wrong
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ def plan(folder: Path) -> Path:
     return folder / "plan.toml"
 
 
+@pytest.mark.slow
 def test_the_suite_is_built_and_twice_the_same(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build = runpy.run_path(str(ROOT / "tools" / "builtin.py"))["main"]
     printed = []
@@ -100,6 +101,7 @@ def test_a_run_says_whether_it_is_finished(runs: Path, tmp_path: Path) -> None:
     assert train(longer, [DATA], tmp_path / "run", resume=True, accelerator="cpu").finished
 
 
+@pytest.mark.slow
 def test_the_page_on_adapting_runs(runs: Path, tmp_path: Path) -> None:
     recipe, sizes = STAGES["tags"]
     train(load(recipe, dataset="scenes", settings=[*SMALL, *sizes]), [DATA], tmp_path / "tags", accelerator="cpu")
