@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             train_all(plan, given.plan.parent, data, runs, given.store)
         heads = [runs / head for head in HEADS]
         made = pack(plan, data, heads, work)
-        scores = {name: measure(made, spec, work) for name, spec in data.items()}
+        scores = {name: measure(made, data[name], work) for name in plan["tested"]}
         bundle = ship(made, scores, out)
         say(f"{out}: {bundle.size / 1e6:.1f} MB")
         write_text(out / CARD, card(plan, bundle, heads, scores, out))
@@ -150,7 +151,9 @@ def pack(plan: Mapping[str, Any], data: Mapping[str, str], runs: Sequence[Path],
         return evaluate_bundle(suite, dataset, "val", limit=plan["measured"], meteor=False, progress=for_terminal())
 
     trained = [without_paths(one) for one in open_runs(runs)]
-    description = Description(plan["name"], plan["about"], plan["licence"], tuple(public(one) for one in data.values()))
+    description = Description(
+        plan["name"], plan["about"], plan["licence"], tuple(public(data[name]) for name in plan["tested"])
+    )
     bundle, loss = export(
         trained,
         out,
@@ -352,7 +355,11 @@ def card(plan: Mapping[str, Any], bundle: Bundle, runs: Sequence[Path], scores: 
     training = []
     for run in map(Run.open, runs):
         recipe = run.recipe
-        losses = ", then ".join(f"{phase.epochs} epochs of {phase.loss.get('kind')}" for phase in recipe.phases)
+        ran = Counter(record["phase"] for record in run.history())
+        losses = ", then ".join(
+            f"{ran[number]} of {phase.epochs} epochs of {phase.loss.get('kind')}"
+            for number, phase in enumerate(recipe.phases, start=1)
+        )
         model = json.dumps(dict(recipe.model), sort_keys=True)
         data = ", ".join(f"`{public(spec)}`" for spec in run.data)
         training.append(f"- **{run.path.name}**: recipe `{recipe.name}` on {data}; {losses}; model `{model}`.")

@@ -42,6 +42,7 @@ def plan(folder: Path) -> Path:
         licence = "Apache-2.0"
         smaller = "int8"
         measured = 4
+        tested = ["flickr8k", "coco-captions", "coco-labels"]
         remarks = "First.\\n\\nSecond."
         data = {{ flickr8k = "scenes:40", coco-captions = "scenes:40?seed=8", coco-labels = "scenes:40?seed=9" }}
         bars.flickr8k.captioner.bleu4 = 200
