@@ -20,6 +20,7 @@ from tiny_bundles import write_tiny
 @pytest.fixture
 def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "data"))
+    monkeypatch.setattr("seetell.bundle.places.builtin_folder", lambda: tmp_path / "none")
     return write_tiny(tmp_path / "made").path
 
 

@@ -167,3 +167,23 @@ def test_rows_of_special_symbols() -> None:
     random = classifier.weight.detach().clone()
     Beginning("x", {"weight": trained["weight"][:2]}, old, "").load(classifier, new, ["weight"], "")
     torch.testing.assert_close(classifier.weight.detach(), torch.tensor([random[0].tolist(), [2, 3], [0, 1]]))
+
+
+@pytest.mark.parametrize("source", ["run", "bundle"])
+def test_later_stages_are_taken_over_with_the_rest(source: str, folder: Path, tmp_path: Path) -> None:
+    later = ["encoder.layout=grid:3", "encoder.later_stages=true", "encoder.learning_rate=0.01", "phases.epochs=1"]
+    first = train(
+        load("best-tags", dataset="scenes", settings=[ENCODER, *later]), ["scenes:40"], tmp_path / "first", root=None
+    )
+    start = tmp_path / "first"
+    if source == "bundle":
+        pictures = [record.picture for record in open_dataset("scenes:40").split("val")]
+        start = export([Trained.of(first)], tmp_path / "made", Description("made"), pictures=pictures)[0].path
+    still = [*STILL, "encoder.learning_rate=1e-12", "training.average=0"]
+    recipe = recipe_from("best-tags", str(start), dataset="table", settings=still)
+    assert recipe.encoder.later_stages
+    run = train(recipe, [f"table:{folder / 'mine.jsonl'}"], tmp_path / "run", accelerator="cpu")
+    before, after = first.model().transform.state_dict(), run.model().transform.state_dict()
+    assert before.keys() == after.keys()
+    for name, tensor in before.items():
+        torch.testing.assert_close(after[name], tensor, atol=1e-6, rtol=1e-5)

@@ -20,6 +20,7 @@ from seetell.learn.training.inputs import LivePictures, PictureInputs, StoredFea
 
 TRANSFORMS = ("none", "unit", "standardise", "full_network", "principal")
 FITTED_ON = {"principal": 6_000}  # pictures, because their products with each other are decomposed
+REALLY = torch.device("cpu")  # a network is loaded also where a model is only sized up (torch.device("meta"))
 FITTED_ON_GRIDS = 2_000  # pictures: grids are large, and each has many places
 
 
@@ -135,13 +136,15 @@ def empty_transform(encoder: EncoderSettings, layout: LayoutSpec) -> nn.Module:
 
 
 def live_transform(settings: EncoderSettings, then: nn.Module) -> LiveEncoder:
-    encoder = Encoder.load(settings.name)
+    with REALLY:
+        encoder = Encoder.load(settings.name)
     return LiveEncoder(encoder, settings.layout, then, settings.train, settings.frozen_stages, settings.learning_rate)
 
 
 def later_stages(settings: EncoderSettings) -> LaterStages:
     """The network's stages after the stored map, with no transform after them yet."""
-    return LaterStages(Encoder.load(settings.name), settings.layout, nn.Identity(), settings.learning_rate)
+    with REALLY:
+        return LaterStages(Encoder.load(settings.name), settings.layout, nn.Identity(), settings.learning_rate)
 
 
 def unfitted_transform(encoder: EncoderSettings, layout: LayoutSpec, width: int) -> nn.Module:
