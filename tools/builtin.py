@@ -15,7 +15,6 @@ import hashlib
 import json
 import re
 import shlex
-import subprocess
 import sys
 import time
 import tomllib
@@ -31,9 +30,12 @@ from seetell.evaluation import evaluate_bundle
 from seetell.learn.encoders import Encoder, encode_dataset
 from seetell.learn.export import Description, Trained, export, open_runs
 from seetell.learn.export.trained import plain_numbers
-from seetell.learn.page import Command, Heading, Page, Paragraph, Table
+from seetell.learn.files import write_text
+from seetell.learn.page import Command, Heading, Page, Paragraph, Table, markdown
 from seetell.learn.recipes import Recipe, load
-from seetell.learn.training.checkpoints import read_json, write_json, write_text
+from seetell.learn.records import made_by
+from seetell.learn.training.checkpoints import read_json, write_json
+from seetell.learn.training.curves import flat
 from seetell.learn.training.run import SPLITS, Run, open_data, train
 from seetell.pictures.sheet import Cell, contact_sheet, save_picture
 from seetell.progress import for_terminal
@@ -223,17 +225,6 @@ def ship(bundle: Bundle, scores: Mapping[str, Mapping[str, Any]], out: Path) -> 
     return write_bundle(out, manifest, files, replace=(out / "bundle.json").exists())
 
 
-def figures(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """Nested metrics under dotted names."""
-    flat: dict[str, float] = {}
-    for name, value in metrics.items():
-        if isinstance(value, Mapping):
-            flat |= figures(value, f"{prefix}{name}.")
-        elif isinstance(value, int | float):
-            flat[prefix + name] = float(value)
-    return flat
-
-
 # Telling
 
 SHOWN = {
@@ -254,7 +245,7 @@ def score_blocks(plan: Mapping[str, Any], scores: Mapping[str, Mapping[str, Any]
         blocks.append(Command(f"seetell evaluate builtin --data {shlex.quote(measured['data'])} --split test"))
         for kind, report in measured["reports"].items():
             blocks.append(Paragraph(f"{kind.capitalize()}: {report['pictures']:,} pictures; {report['protocol']}."))
-            reached, bars = figures(report["metrics"]), plan["bars"].get(name, {}).get(kind, {})
+            reached, bars = flat(report["metrics"]), plan["bars"].get(name, {}).get(kind, {})
             rows = []
             for metric in SHOWN[kind]:
                 if metric not in reached:
@@ -274,7 +265,7 @@ def beside_published(plan: Mapping[str, Any], scores: Mapping[str, Mapping[str, 
     rows = []
     for name, heads in plan["published"].items():
         for kind, metrics in heads.items():
-            reached = figures(scores[name]["reports"][kind]["metrics"])
+            reached = flat(scores[name]["reports"][kind]["metrics"])
             for metric, (value, whose) in metrics.items():
                 told = f"{reached[metric]:.1f}" if metric in reached else "not measured"
                 rows.append([f"{name}, {plan['called'][metric]}", told, f"{value}", whose])
@@ -284,7 +275,7 @@ def beside_published(plan: Mapping[str, Any], scores: Mapping[str, Mapping[str, 
 def fill_readme(path: Path, table: Table) -> None:
     """The table, where the README has its place."""
     text = path.read_text(encoding="utf-8")
-    told = Page("", [table]).markdown().split("\n", 2)[2].strip()
+    told = markdown(table)
     write_text(path, BUILT_IN.sub(lambda found: f"{found[1]}{told}\n{found[2]}", text))
 
 
@@ -313,9 +304,9 @@ def results(
     )
     if "before" in exported:
         rows = [
-            [f"{kind}: {metric}", f"{before:.2f}", f"{figures(exported['after'][kind]['metrics'])[metric]:.2f}"]
+            [f"{kind}: {metric}", f"{before:.2f}", f"{flat(exported['after'][kind]['metrics'])[metric]:.2f}"]
             for kind, report in exported["before"].items()
-            for metric, before in figures(report["metrics"]).items()
+            for metric, before in flat(report["metrics"]).items()
             if metric in SHOWN[kind]
         ]
         before, after = exported["bytes_before"] / 1e6, exported["bytes_after"] / 1e6
@@ -372,7 +363,7 @@ def card(plan: Mapping[str, Any], bundle: Bundle, runs: Sequence[Path], scores: 
         precision=manifest.precision,
         fingerprint=bundle.fingerprint[:16],
         made_by=manifest.made_by,
-        commit=commit(),
+        commit=f", commit `{commit}`" if (commit := made_by().get("commit")) else "",
         encoder=manifest.encoder.name,
         layouts=", ".join(f"`{layout.name}`" for layout in manifest.encoder.layouts),
         labels=labels,
@@ -401,13 +392,6 @@ def failures(chosen: Mapping[str, str], bundle: Bundle, out: Path) -> str:
             credits.append(f"{name}, {samples[name].credit}")
     save_picture(contact_sheet(cells, columns=3, width=240), out / FAILURES)
     return f"\n![What it told of some photographs, and what is wrong with it]({FAILURES})\n\n{'; '.join(credits)}.\n"
-
-
-def commit() -> str:
-    """Of which state of the sources; nothing where they are not in a repository."""
-    asked = ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"]
-    found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-    return f", commit `{found}`" if found else ""
 
 
 if __name__ == "__main__":

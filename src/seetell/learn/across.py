@@ -83,7 +83,7 @@ IDEAS = (
     _tags("attention over levels, init", "init", "init-attn"),
     _tags("five beams instead of greedy, init", "init", "init-beam5"),
     _tags("GloVe's vectors instead of Xavier's rule, seq2seq", "seq2seq-xavier", "seq2seq"),
-    _tags("grid, asymmetric loss and thresholds (best-tags) instead of init", "init", "best-tags"),
+    _tags("grid, last stages trained, asymmetric loss, thresholds (best-tags) instead of init", "init", "best-tags"),
 )
 
 
