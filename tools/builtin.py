@@ -65,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     runs = given.runs or work / "runs"
     data = specs(plan, given.data, given.pictures or given.data / "coco" / "train2017", given.limit)
     out = given.out or (work / plan["name"] if given.limit else ROOT / "src" / "seetell" / "builtin" / plan["name"])
+    commit = made_by().get("commit", "")  # before the bundle is written, which would count as a change
     try:
         if not given.no_training:
             train_all(plan, given.plan.parent, data, runs, given.store)
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         scores = {name: measure(made, data[name], work) for name in plan["tested"]}
         bundle = ship(made, scores, out)
         say(f"{out}: {bundle.size / 1e6:.1f} MB")
-        write_text(out / CARD, card(plan, bundle, heads, scores, out))
+        write_text(out / CARD, card(plan, bundle, heads, scores, out, commit))
         page = work if given.limit else ROOT / "docs" / "results"
         write_text(page / "builtin.md", results(plan, bundle, heads, scores, work).markdown())
         say(f"{page / 'builtin.md'}")
@@ -340,7 +341,9 @@ def minutes(seconds: float) -> str:
     return f"{seconds / 60:.1f} minutes"
 
 
-def card(plan: Mapping[str, Any], bundle: Bundle, runs: Sequence[Path], scores: Mapping[str, Any], out: Path) -> str:
+def card(
+    plan: Mapping[str, Any], bundle: Bundle, runs: Sequence[Path], scores: Mapping[str, Any], out: Path, commit: str
+) -> str:
     """The model card: the template, filled in. It holds nothing that differs between two builds of one commit."""
     manifest = bundle.manifest
     training = []
@@ -363,7 +366,7 @@ def card(plan: Mapping[str, Any], bundle: Bundle, runs: Sequence[Path], scores: 
         precision=manifest.precision,
         fingerprint=bundle.fingerprint[:16],
         made_by=manifest.made_by,
-        commit=f", commit `{commit}`" if (commit := made_by().get("commit")) else "",
+        commit=f", commit `{commit}`" if commit else "",
         encoder=manifest.encoder.name,
         layouts=", ".join(f"`{layout.name}`" for layout in manifest.encoder.layouts),
         labels=labels,
