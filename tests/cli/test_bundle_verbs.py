@@ -121,6 +121,7 @@ def test_mistakes_are_one_line(
         (["evaluate", "nonesuch", "--data", "scenes:20"], "no bundle is called 'nonesuch'"),
         (["evaluate", photos, "--data", "scenes:20"], "neither a run nor a bundle"),
         (["evaluate", bundle, "--data", "scenes:20", "--split", "dev"], "split 'dev'"),
+        (["evaluate", bundle, "--data", "scenes:20", "--length", "1"], "--length is for caption runs only"),
         (["bundles", "add", bundle], "the bundle cannot be written"),
         (["bundles", "remove", "tiny"], "no bundle is called 'tiny'"),
     ):

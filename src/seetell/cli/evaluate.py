@@ -1,7 +1,7 @@
 """`seetell evaluate`: a model's scores on a split of a dataset."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -12,6 +12,9 @@ def evaluate(
     split: Annotated[str, typer.Option(help="Which split.")] = "test",
     folds: Annotated[int, typer.Option(help="Retrieval: cut the split into so many parts and average over them.")] = 1,
     beam: Annotated[int, typer.Option(help="Captions, label sequences: how many beams; 0 takes the recipe's.")] = 0,
+    length: Annotated[
+        float | None, typer.Option(help="Captions of a run: the exponent of beam search's length; else the recipe's.")
+    ] = None,
     sheet: Annotated[Path | None, typer.Option(help="Retrieval: show in this folder what some queries find.")] = None,
     store: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -20,9 +23,12 @@ def evaluate(
     import json
 
     if not (model / "run.json").exists():
+        if length is not None:
+            _refuse(model, "--length", "caption")
         reports = _of_bundle(model, data, split, folds, beam, quiet=as_json)
     else:
-        reports = [_of_run(model, data, split, {"folds": folds, "beam": beam, "sheet": sheet}, store, quiet=as_json)]
+        options = {"folds": folds, "beam": beam, "sheet": sheet, **({} if length is None else {"alpha": length})}
+        reports = [_of_run(model, data, split, options, store, quiet=as_json)]
     for report in reports:
         whole = {"model": str(model), **report, "data": data, "split": split}
         if as_json:
@@ -40,16 +46,23 @@ def evaluate(
         typer.echo(f"What some queries find: {sheet / 'retrieval.html'}")
 
 
+def _refuse(path: Path, option: str, runs: str) -> NoReturn:
+    from seetell.errors import SeetellError
+
+    raise SeetellError(f"{option} is for {runs} runs only", where=str(path), remedy="Leave it out")
+
+
 def _of_run(
     path: Path, data: list[str], split: str, options: dict[str, Any], store: Path | None, *, quiet: bool
 ) -> dict[str, Any]:
-    from seetell.errors import SeetellError
     from seetell.learn.training.run import Run, family
     from seetell.progress import for_terminal
 
     run = Run.open(path)
     if options["sheet"] and run.recipe.family != "retrieval":
-        raise SeetellError("--sheet is for retrieval runs only", where=str(path), remedy="Leave it out")
+        _refuse(path, "--sheet", "retrieval")
+    if "alpha" in options and run.recipe.family != "captions":
+        _refuse(path, "--length", "caption")
     materials = run.materials(data, split, root=store, progress=for_terminal(quiet=quiet))
     return {"recipe": run.recipe.name, **family(run.recipe.family).evaluate(run, materials, split, options)}
 

@@ -22,6 +22,10 @@ from seetell.similarity import by_name
 
 FEW = 1 << 24  # numbers in all vectors together up to which all are compared: 32,768 pictures of 512 dimensions
 CONNECTIVITY, EXPANSION = 16, 128
+_WIDER = (
+    2_000  # pictures, for each of which the search keeps one more candidate: 500 of a million find 0.99 of the best
+)
+_WIDEST = 4_096
 _CHUNK = 4_096
 _TAIL = 0.1  # of the pictures may be missing from the index before it is made longer
 _GONE = 0.2  # of the index may be pictures that are gone before it is made anew
@@ -199,7 +203,7 @@ def _opened(folder: Path, told: str, bundle: int, *, change: bool = False) -> tu
         index: Any = Index.restore(str(folder / row["file"]), view=not change)
         if index is None:
             return None, 0
-        index.expansion_search = EXPANSION
+        index.expansion_search = min(max(EXPANSION, len(index) // _WIDER), _WIDEST)
         return index, int(row["through"])
     except Exception:  # absent or damaged: a cache is done without
         return None, 0

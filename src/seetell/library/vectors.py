@@ -55,6 +55,7 @@ class Compared:
         self._cosine = similarity.name == "cosine"
         self.vectors = of_length_one(vectors) if self._cosine else vectors
         self._places: dict[int, int] | None = None
+        self._last: tuple[Floats, bool, Floats] | None = None  # the last question and the scores of all
 
     @property
     def count(self) -> int:
@@ -84,8 +85,17 @@ class Compared:
 
     def nearest(self, question: Floats, k: int, *, pictures: bool = False) -> tuple[Ids, Floats]:
         scores = self.all_scores(question, self.vectors, pictures=pictures)
+        self._last = (question, pictures, scores)
         best = top(scores, k)
         return self.ids[best], scores[best]
+
+    def _some_scores(self, question: Floats, places: Any, *, pictures: bool) -> Floats:
+        """Of the pictures at these places; a search asks for the nearest first, and then needs not compare again."""
+        last = self._last
+        if last is not None and last[0] is question and last[1] == pictures:
+            known: Floats = last[2][places]
+            return known
+        return self.all_scores(question, self.vectors[places], pictures=pictures)
 
     def scores(self, question: Floats, ids: Sequence[int], *, pictures: bool = False) -> Floats:
         if self._places is None:
@@ -94,12 +104,12 @@ class Compared:
         places = [(row, self._places[number]) for row, number in enumerate(ids) if number in self._places]
         if places:
             rows, where = zip(*places, strict=True)
-            found[list(rows)] = self.all_scores(question, self.vectors[list(where)], pictures=pictures)
+            found[list(rows)] = self._some_scores(question, list(where), pictures=pictures)
         return found
 
     def spread(self, question: Floats, *, pictures: bool = False) -> tuple[float, float]:
         step = max(1, len(self.ids) // SAMPLE)
-        scores = self.all_scores(question, self.vectors[::step], pictures=pictures)
+        scores = self._some_scores(question, slice(None, None, step), pictures=pictures)
         return (float(scores.mean()), float(scores.std())) if len(scores) else (0.0, 0.0)
 
 

@@ -42,6 +42,23 @@ def test_they_are_trained_and_the_encoder_is_not_touched() -> None:
     assert encoder.fingerprint() == before
 
 
+@pytest.mark.parametrize(("name", "layout"), [("tf_efficientnet_lite0", "grid:4"), ("resnet18", "grid:3")])
+def test_trained_they_can_be_put_back_into_the_network(name: str, layout: str) -> None:
+    encoder = random_encoder(name)
+    later = LaterStages(encoder, layout, nn.Identity())
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in later.parameters():
+            parameter.add_(0.1 * parameter.std() * torch.randn(parameter.shape, generator=generator))
+        wanted = later(encoder.encode(PIXELS, [layout])[layout])
+    before = encoder.encode(PIXELS, ["grid"])["grid"]
+    changed = later.put_into(encoder, layout)
+    torch.testing.assert_close(changed.encode(PIXELS, ["grid"])["grid"], wanted, atol=1e-4, rtol=1e-4)
+    assert (wanted - before).abs().max() > 0.01
+    assert changed.fingerprint() != encoder.fingerprint()
+    torch.testing.assert_close(encoder.encode(PIXELS, ["grid"])["grid"], before)
+
+
 def test_a_layout_that_nothing_follows_is_refused() -> None:
     encoder = random_encoder("tf_efficientnet_lite0")
     for layout in ("grid", "pooled", "grid:9"):

@@ -1,12 +1,15 @@
 """Captioning runs from end to end, on a few scenes and an untrained network: small, but every part is real."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
+from seetell.cli import app
 from seetell.errors import SeetellError
 from seetell.learn.batching import Sequences
 from seetell.learn.recipes import Recipe, RecipeError, load
@@ -89,6 +92,17 @@ def _materials(recipe: Recipe) -> Any:
 
     dataset = open_data(DATA)
     return Materials(recipe, dataset, make_features(recipe, dataset, SPLITS))
+
+
+def test_the_length_of_captions_can_be_chosen(soft: Run) -> None:
+    def words(length: str) -> float:
+        command = ["evaluate", str(soft.path), "--data", DATA[0], "--split", "val", "--length", length, "--json"]
+        told = CliRunner().invoke(app, command, catch_exceptions=False)
+        report = json.loads(told.output)
+        assert report["protocol"].startswith(f"beam 5, length exponent {length}, at most 8 words")
+        return float(report["metrics"]["mean_length"])
+
+    assert words("0") <= words("2")
 
 
 @pytest.mark.parametrize(

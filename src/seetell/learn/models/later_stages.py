@@ -5,6 +5,7 @@ time. With the layout `grid:N` their map is stored once; what comes after it, up
 the model and is trained with it. A bundle keeps the encoder as it was, for everybody, and these stages in the head.
 """
 
+import copy
 import math
 from collections.abc import Iterator
 
@@ -63,6 +64,37 @@ class LaterStages(nn.Module):
         """(B, places, channels) of stage N → the last grid (B, places, features), transformed."""
         transformed: Tensor = self.then(self._grid(features))
         return transformed
+
+    @torch.no_grad()
+    def put_into(self, encoder: Encoder, layout: str) -> Encoder:
+        """A copy of the encoder that these stages began as, ending in them as they are now.
+
+        Where a normalisation was folded into its convolution, it does nothing but add the convolution's bias.
+        """
+        changed = copy.deepcopy(encoder)
+        stages, trained = nn.Sequential(*_after(changed.network, _stage(changed, layout))), self.encoder.state_dict()
+        if stages.state_dict().keys() == trained.keys():  # nothing could be folded
+            stages.load_state_dict(trained)
+            return changed
+        names = {id(module): name for name, module in stages.named_modules()}
+        for tap in encoder.taps:
+            layer = changed.network.get_submodule(tap.layer)
+            if id(layer) not in names:
+                continue
+            weight, bias = (trained[f"{names[id(layer)]}.{which}"] for which in ("weight", "bias"))
+            layer.weight.copy_(weight)  # type: ignore[operator]
+            if tap.batch_norm:
+                norm = changed.network.get_submodule(tap.batch_norm)
+                assert isinstance(norm, nn.BatchNorm2d)
+                assert norm.running_mean is not None
+                assert norm.running_var is not None
+                norm.running_mean.zero_()
+                norm.running_var.fill_(1 - norm.eps)
+                norm.weight.fill_(1)
+                norm.bias.copy_(bias)
+            else:
+                layer.bias.copy_(bias)  # type: ignore[operator]
+        return changed
 
     def _grid(self, features: Tensor) -> Tensor:
         side = math.isqrt(features.shape[1])
