@@ -139,9 +139,10 @@ def make_features(spec: str, recipes: Sequence[Recipe], store: Path | None) -> N
 
 
 def pack(plan: Mapping[str, Any], data: Mapping[str, str], runs: Sequence[Path], work: Path) -> Bundle:
-    """The runs as one bundle; one that was made of the same weights before is kept."""
+    """The runs as one bundle; one that was made of the same weights in the same way before is kept."""
     weights = [next((run / "best").glob("*/model.safetensors")) for run in runs]
-    key = hashlib.sha256(b"".join(hashlib.sha256(each.read_bytes()).digest() for each in weights)).hexdigest()[:16]
+    made_of = [*(each.read_bytes() for each in weights), str(plan.get("matching")).encode()]
+    key = hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in made_of)).hexdigest()[:16]
     out = work / "bundles" / f"{key}-{plan['smaller'] or 'whole'}" / plan["name"]
     if (out / "bundle.json").exists():
         return Bundle.open(out)
@@ -164,6 +165,7 @@ def pack(plan: Mapping[str, Any], data: Mapping[str, str], runs: Sequence[Path],
         pictures=[record.picture for record in some],
         texts=[caption for record in some for caption in record.captions[:1]],
         smaller=plan["smaller"],
+        matching=plan.get("matching"),
         measure=(score, "flickr8k, coco-labels", "val"),
         say=say,
     )

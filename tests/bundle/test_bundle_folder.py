@@ -203,6 +203,8 @@ def _set(path: str, value: Any) -> Any:
         ("captioner.sequence.decoding.beam", 10**9),
         ("captioner.sequence.decoding.beam", True),
         ("captioner.sequence.decoding.minimum_length", 7),
+        ("captioner.matching", -1),
+        ("captioner.matching", "much"),
         ("captioner.scores.0.metrics.bleu4", [1]),
         ("captioner.scores.0.metrics", {"a": {"a": {"a": {"a": {"a": {"a": 1}}}}}}),
         ("captioner.scores.0.pictures", -1),
@@ -284,4 +286,9 @@ def test_a_manifest_that_does_not_fit_its_files_is_not_written(tmp_path: Path) -
         write_bundle(tmp_path / "out", nothing, {"encoder.onnx": b"x"})
     with pytest.raises(BundleError, match="vocabulary"):
         write_bundle(tmp_path / "out", manifest(), {**files(), "words.txt": b"dog\ndog\n"})
+    alone = manifest(heads=("captioner",))
+    assert alone.captioner is not None
+    matching = dataclasses.replace(alone, captioner=dataclasses.replace(alone.captioner, matching=1.0))
+    with pytest.raises(BundleError, match="cannot match"):
+        write_bundle(tmp_path / "out", matching, files(("captioner",)))
     assert not list(tmp_path.iterdir())

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from seetell.cli import app
 from seetell.data import open_dataset
-from seetell.errors import DatasetError
+from seetell.errors import DatasetError, SeetellError
 from seetell.evaluation import evaluate_bundle
 from seetell.metrics import caption_scores
 from seetell.runtime import open_bundle
@@ -61,3 +61,9 @@ def test_the_verb_prints_a_line_a_head(tmp_path: Path, table: str) -> None:
     assert all({"metrics", "split", "pictures", "protocol"} <= line.keys() for line in lines)
     text = CliRunner().invoke(app, ["evaluate", bundle, "--data", table])
     assert "sum_of_recalls" in text.stdout
+    matched = CliRunner().invoke(app, ["evaluate", bundle, "--data", table, "--matching", "0.7"])
+    assert "fit with the picture counting 0.7" in matched.stdout
+    assert "fit with" not in text.stdout
+    alone = str(write_tiny(tmp_path / "alone", ("captioner",)).path)
+    with pytest.raises(SeetellError, match="cannot match"):
+        CliRunner().invoke(app, ["evaluate", alone, "--data", table, "--matching", "1"], catch_exceptions=False)

@@ -145,6 +145,8 @@ class Manifest:
         for head in self.heads:
             if head.layout not in known:
                 fields.refuse(f"its {head.KIND} reads a layout that its encoder does not give")
+        if self.captioner is not None and self.captioner.matching is not None and self.retriever is None:
+            fields.refuse("its captions are to be matched with pictures, and it cannot match")
         if sum(stored.size for stored in self.files.values()) > LARGEST_BUNDLE:
             fields.refuse("it is too large")
         named = _files(self)

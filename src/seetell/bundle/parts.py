@@ -242,16 +242,23 @@ class Head:
 
 @dataclass(frozen=True)
 class CaptionerPart(Head):
-    """Tells pictures in words."""
+    """Tells pictures in words.
+
+    Args:
+        matching: how much it counts, beside a caption's log-probability, how well the bundle's retriever finds that it
+            fits the picture; None: not at all.
+    """
 
     KIND: ClassVar[str] = "captioner"
 
     sequence: SequencePart
+    matching: float | None = None
 
     @classmethod
     def read(cls, fields: Fields) -> Self:
         sequence = SequencePart.read(fields.inner("sequence"))
-        part = cls(*Head.common(fields), sequence, trained_as=Head.settings(fields))
+        matching = fields.number("matching", 0, 1e6) if "matching" in fields else None
+        part = cls(*Head.common(fields), sequence, matching, trained_as=Head.settings(fields))
         fields.finish()
         return part
 

@@ -15,6 +15,10 @@ def evaluate(
     length: Annotated[
         float | None, typer.Option(help="Captions of a run: the exponent of beam search's length; else the recipe's.")
     ] = None,
+    matching: Annotated[
+        float | None,
+        typer.Option(help="Captions of a bundle: how much it counts that they fit the picture; else as it says."),
+    ] = None,
     sheet: Annotated[Path | None, typer.Option(help="Retrieval: show in this folder what some queries find.")] = None,
     store: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -22,11 +26,17 @@ def evaluate(
     """Score a trained model."""
     import json
 
+    from seetell.errors import SeetellError
+
     if not (model / "run.json").exists():
         if length is not None:
             _refuse(model, "--length", "caption")
-        reports = _of_bundle(model, data, split, folds, beam, quiet=as_json)
+        reports = _of_bundle(
+            model, data, split, {"folds": folds, "beam": beam or None, "matching": matching}, quiet=as_json
+        )
     else:
+        if matching is not None:
+            raise SeetellError("--matching is for bundles only", where=str(model), remedy="Export the run first")
         options = {"folds": folds, "beam": beam, "sheet": sheet, **({} if length is None else {"alpha": length})}
         reports = [_of_run(model, data, split, options, store, quiet=as_json)]
     for report in reports:
@@ -67,7 +77,9 @@ def _of_run(
     return {"recipe": run.recipe.name, **family(run.recipe.family).evaluate(run, materials, split, options)}
 
 
-def _of_bundle(path: Path, data: list[str], split: str, folds: int, beam: int, *, quiet: bool) -> list[dict[str, Any]]:
+def _of_bundle(
+    path: Path, data: list[str], split: str, options: dict[str, Any], *, quiet: bool
+) -> list[dict[str, Any]]:
     """A report for each head of the bundle; without PyTorch."""
     from seetell.data import open_dataset, union
     from seetell.errors import SeetellError
@@ -84,9 +96,9 @@ def _of_bundle(path: Path, data: list[str], split: str, folds: int, beam: int, *
     datasets = [open_dataset(spec) for spec in data]
     dataset = datasets[0] if len(datasets) == 1 else union(datasets)
     with open_bundle(path) as suite:
-        reports = evaluate_bundle(
-            suite, dataset, split, folds=folds, beam=beam or None, progress=for_terminal(quiet=quiet)
-        )
+        if options["matching"] and "retriever" not in suite.kinds:
+            raise SeetellError("this bundle cannot match", where=str(path), remedy="Leave out --matching")
+        reports = evaluate_bundle(suite, dataset, split, **options, progress=for_terminal(quiet=quiet))
     return [{"kind": kind, **report} for kind, report in reports.items()]
 
 

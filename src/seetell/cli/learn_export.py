@@ -19,6 +19,10 @@ def export(
     split: Annotated[str, typer.Option(help="Which split of it.")] = "val",
     measure: Annotated[int, typer.Option(help="Score the bundle on so many pictures; 0: on none.")] = 0,
     smaller: Annotated[str, typer.Option(help="fp16 or int8: round the weights, and say what it costs.")] = "",
+    matching: Annotated[
+        float | None,
+        typer.Option(help="Captioner with a retriever: how much it counts that the retriever finds a caption to fit."),
+    ] = None,
     name: Annotated[str, typer.Option(help="What the bundle is called; the folder's name.")] = "",
     about: Annotated[str, typer.Option(help="A sentence about it.")] = "",
     licence: Annotated[str, typer.Option(help="Under which others may use it.")] = "not stated",
@@ -58,6 +62,7 @@ def export(
         pictures=[record.picture for record in some],
         texts=texts,
         smaller=smaller,
+        matching=matching,
         measure=(score, ", ".join(specs), split) if pictures else None,
         replace=replace,
         say=lambda line: typer.echo(line, err=True),

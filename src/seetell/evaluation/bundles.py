@@ -23,6 +23,7 @@ def evaluate_bundle(
     *,
     folds: int = 1,
     beam: int | None = None,
+    matching: float | None = None,
     limit: int | None = None,
     meteor: bool | Literal["auto"] = "auto",
     progress: Progress = SILENT,
@@ -31,7 +32,8 @@ def evaluate_bundle(
 
     Args:
         folds: retrieval: cut the split into so many parts and average over them.
-        beam: captions: how many beams; as the bundle says unless told.
+        beam: captions: how many beams, and
+        matching: how much it counts that they fit the picture; as the bundle says unless told.
         limit: only so many pictures, evenly spread.
         meteor: see `score_captions`.
     """
@@ -39,7 +41,9 @@ def evaluate_bundle(
     captioned = _some([record for record in dataset.split(split) if record.captions], limit)
     labelled = _some([record for record in dataset.split(split) if record.labels], limit)
     if "captioner" in suite.kinds and captioned:
-        reports["captioner"] = evaluate_captioner(suite, captioned, beam=beam, meteor=meteor, progress=progress)
+        reports["captioner"] = evaluate_captioner(
+            suite, captioned, beam=beam, matching=matching, meteor=meteor, progress=progress
+        )
     if "tagger" in suite.kinds and labelled:
         reports["tagger"] = evaluate_tagger(suite, labelled, progress=progress)
     if "retriever" in suite.kinds and captioned:
@@ -58,16 +62,21 @@ def evaluate_captioner(
     records: Sequence[Record],
     *,
     beam: int | None = None,
+    matching: float | None = None,
     meteor: bool | Literal["auto"] = "auto",
     progress: Progress = SILENT,
 ) -> Report:
     """Tell every picture, and compare with the captions people wrote."""
-    results = list(suite.captioner([record.picture for record in records], beam=beam, progress=progress))
+    pictures = [record.picture for record in records]
+    results = list(suite.captioner(pictures, beam=beam, matching=matching, progress=progress))
     good = [(" ".join(result.best.words), record) for result, record in _readable(results, records)]
     scored = score_captions([text for text, _ in good], [record.captions for _, record in good], meteor=meteor)
     how = suite.captioner.decoding
+    weight = suite.captioner.matching if matching is None else matching
+    matched = f", fit with the picture counting {weight:g}" if weight else ""
     protocol = (
-        f"beam {beam or how.beam}, length exponent {how.alpha:g}, {how.maximum_length} words at most; PTB tokenizer"
+        f"beam {beam or how.beam}, length exponent {how.alpha:g}, {how.maximum_length} words at most{matched}; "
+        "PTB tokenizer"
     )
     return {**_report(dict(scored.metrics), protocol, len(good), len(records)), "notes": list(scored.notes)}
 

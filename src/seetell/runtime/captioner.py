@@ -1,6 +1,6 @@
 """Captions."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import overload
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from seetell.bundle import CaptionerPart, Decoding
 from seetell.decoding import Decoded
 from seetell.progress import SILENT, Progress
+from seetell.runtime.eye import Features
 from seetell.runtime.results import Caption, Captioned
+from seetell.runtime.retriever import Retriever
 from seetell.runtime.runner import Runner
 from seetell.runtime.sequence import OnnxDecoder, decode, rules
 from seetell.runtime.stream import AnyPicture, Named, Pictures
@@ -27,9 +29,9 @@ class Captioner:
         'a dog runs on the beach'
     """
 
-    def __init__(self, runner: Runner, part: CaptionerPart) -> None:
-        self._runner = runner
-        self.layout, self.decoding = part.layout, part.sequence.decoding
+    def __init__(self, runner: Runner, part: CaptionerPart, retriever: Callable[[], Retriever]) -> None:
+        self._runner, self._retriever = runner, retriever
+        self.layout, self.decoding, self.matching = part.layout, part.sequence.decoding, part.matching or 0.0
         self.vocabulary = runner.bundle.vocabulary(part.vocabulary)
         self.decoder = OnnxDecoder(runner.bundle, part.sequence, len(self.vocabulary))
 
@@ -41,6 +43,7 @@ class Captioner:
         n_best: int = ...,
         beam: int | None = ...,
         maximum_length: int | None = ...,
+        matching: float | None = ...,
         progress: Progress = ...,
     ) -> Captioned: ...
     @overload
@@ -51,6 +54,7 @@ class Captioner:
         n_best: int = ...,
         beam: int | None = ...,
         maximum_length: int | None = ...,
+        matching: float | None = ...,
         progress: Progress = ...,
     ) -> Iterator[Captioned]: ...
 
@@ -61,6 +65,7 @@ class Captioner:
         n_best: int = 1,
         beam: int | None = None,
         maximum_length: int | None = None,
+        matching: float | None = None,
         progress: Progress = SILENT,
     ) -> Captioned | Iterator[Captioned]:
         """Caption a picture, or a stream of them in order.
@@ -68,31 +73,60 @@ class Captioner:
         Args:
             pictures: a path, the bytes of a file, a Pillow picture, an array, or an iterable of any of these.
             n_best: how many captions of each.
-            beam: how many are searched at once, and
-            maximum_length: the most words; as the bundle says unless told.
+            beam: how many are searched at once,
+            maximum_length: the most words, and
+            matching: how much it counts that the bundle's retriever finds a caption to fit; as the bundle says unless
+                told.
         """
         how = self.decoding
         how = replace(how, beam=beam or how.beam, maximum_length=maximum_length or how.maximum_length)
         how = replace(how, minimum_length=min(how.minimum_length, how.maximum_length))
         if n_best < 1 or how.beam < 1 or how.maximum_length < 1:
             raise ValueError("n_best, beam and maximum_length count from 1")
+        weight = self.matching if matching is None else matching
         result: Captioned | Iterator[Captioned] = self._runner.run(
-            pictures, partial(self._results, how, n_best), "Captioning", progress
+            pictures, partial(self._results, how, n_best, weight), "Captioning", progress
         )
         return result
 
     def captions(
-        self, features: NDArray[np.float32], how: Decoding | None = None, n_best: int = 1
+        self,
+        features: Features,
+        how: Decoding | None = None,
+        n_best: int = 1,
+        matching: float | None = None,
+        embeddings: NDArray[np.float32] | None = None,
     ) -> list[tuple[Caption, ...]]:
-        """The captions of pictures whose features are there already, in the calling thread."""
-        how = how or self.decoding
-        found = decode(self.decoder, features, rules(self.vocabulary, how), how, n_best)
-        return [tuple(map(self._caption, best)) for best in found]
+        """The captions of pictures whose features are there already, in the calling thread; `embeddings` are the
+        retriever's of the pictures, if they are there, too.
+        """
+        how, matching = how or self.decoding, self.matching if matching is None else matching
+        candidates = max(n_best, how.beam) if matching else n_best
+        found = decode(self.decoder, features[self.layout], rules(self.vocabulary, how), how, candidates)
+        captions = [tuple(map(self._caption, best)) for best in found]
+        if not matching or candidates == 1:
+            return captions
+        if embeddings is None:
+            embeddings = self._retriever().embeddings(features[self._retriever().layout])
+        return [best[:n_best] for best in self._matched(captions, embeddings, matching)]
 
-    def _results(self, how: Decoding, n_best: int, pictures: Sequence[Named]) -> list[Captioned]:
+    def _matched(
+        self, captions: Sequence[tuple[Caption, ...]], embeddings: NDArray[np.float32], matching: float
+    ) -> Iterator[tuple[Caption, ...]]:
+        """Captions in a new order: by their score, and by how well they fit their picture."""
+        retriever = self._retriever()
+        texts = retriever.texts([caption.text for each in captions for caption in each])
+        begin = 0
+        for each, embedding in zip(captions, embeddings, strict=True):
+            fits = retriever.similarity.scores(embedding[np.newaxis], texts[begin : begin + len(each)])[0]
+            begin += len(each)
+            scored = (replace(c, score=c.score + matching * float(fit)) for c, fit in zip(each, fits, strict=True))
+            yield tuple(sorted(scored, key=lambda caption: -caption.score))
+
+    def _results(self, how: Decoding, n_best: int, matching: float, pictures: Sequence[Named]) -> list[Captioned]:
         return self._runner.eye.results(
             pictures,
-            lambda features: self.captions(features[self.layout], how, n_best),
+            lambda features: self.captions(features, how, n_best, matching),
             lambda name, captions: Captioned(name, captions=captions),
             lambda name, error: Captioned(name, error),
         )

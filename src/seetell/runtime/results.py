@@ -20,7 +20,8 @@ class Caption:
             for models without attention.
         gate: how much of what it saw each word let in (Xu's β), where the model has a gate.
         log_probability: of the whole sentence.
-        score: what captions were ranked by: the log-probability, normalised for length as the bundle says.
+        score: what captions were ranked by: the log-probability, normalised for length as the bundle says, and with it,
+            where the bundle says so, how well the caption fits the picture.
     """
 
     text: str

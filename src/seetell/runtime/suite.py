@@ -79,7 +79,7 @@ class Suite:
     @property
     def captioner(self) -> Captioner:
         part = self._part(self.manifest.captioner, "caption pictures")
-        return self._once("captioner", lambda: Captioner(self._runner, part))
+        return self._once("captioner", lambda: Captioner(self._runner, part, lambda: self.retriever))
 
     @property
     def tagger(self) -> Tagger:
@@ -134,10 +134,10 @@ def _describe(
 ) -> list[Described]:
     def say(features: Features) -> list[tuple[tuple[Caption, ...], tuple[Tag, ...], NDArray[np.float32] | None]]:
         rows = len(next(iter(features.values())))
-        captions = captioner.captions(features[captioner.layout]) if captioner else [()] * rows
+        vectors = retriever.embeddings(features[retriever.layout]) if retriever else None
+        captions = captioner.captions(features, embeddings=vectors) if captioner else [()] * rows
         tags = [tags for tags, _ in tagger.tags(features[tagger.layout])] if tagger else [()] * rows
-        vectors = list(retriever.embeddings(features[retriever.layout])) if retriever else [None] * rows
-        return list(zip(captions, tags, vectors, strict=True))
+        return list(zip(captions, tags, [None] * rows if vectors is None else vectors, strict=True))
 
     return eye.results(
         pictures, say, lambda name, said: Described(name, None, *said), lambda name, error: Described(name, error)

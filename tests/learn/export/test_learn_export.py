@@ -72,7 +72,7 @@ def test_runs_become_a_suite(runs: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "Mine"
     result = export(
         *(runs["captions"], runs["tags"], runs["match"], "--out", out, "--measure", 4),
-        *("--about", "Scenes told", "--licence", "CC0-1.0"),
+        *("--about", "Scenes told", "--licence", "CC0-1.0", "--matching", 2),
     )
     assert result.exit_code == 0, result.stderr
     (line,) = result.stdout.splitlines()
@@ -81,6 +81,9 @@ def test_runs_become_a_suite(runs: dict[str, Path], tmp_path: Path) -> None:
     assert (manifest.name, manifest.about, manifest.licence) == ("mine", "Scenes told", "CC0-1.0")
     assert manifest.training_data == (DATA,)
     assert {layout.name for layout in manifest.encoder.layouts} == {"grid", "pooled", "full_network"}
+    assert manifest.captioner is not None
+    assert manifest.captioner.matching == 2
+    assert "fit with the picture counting 2" in manifest.captioner.scores[1].protocol
     for head in manifest.heads:
         assert [score.measured_on for score in head.scores] == ["checkpoint", "bundle"]
         assert head.scores[1].pictures == 4
@@ -160,6 +163,7 @@ def test_mistakes_are_one_line_and_told_at_once(
     """`refused` sees nothing but the line: no graph had been made by then."""
     out = ["--out", tmp_path / "out"]
     assert "no 'int4' variant" in refused(runs["tags"], *out, "--smaller", "int4")
+    assert "needs a captioner and a retriever" in refused(runs["captions"], *out, "--matching", 1)
     assert "is a tagger, too" in refused(runs["tags"], runs["looked"], *out)
     assert "nothing in the split 'dev'" in refused(runs["tags"], *out, "--split", "dev")
     assert str(tmp_path / "absent") in refused(tmp_path / "absent", *out)

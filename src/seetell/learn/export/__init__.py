@@ -56,6 +56,7 @@ def export(
     pictures: Sequence[AnyPicture],
     texts: Sequence[str] = (),
     smaller: str = "",
+    matching: float | None = None,
     measure: tuple[Measure, str, str] | None = None,
     replace: bool = False,
     say: Callable[[str], object] = lambda line: None,
@@ -66,6 +67,7 @@ def export(
         pictures: real ones, on which bundle and checkpoints must agree before anything is written.
         texts: likewise.
         smaller: "fp16" or "int8" rounds the weights; what that costs is measured, and told in the result.
+        matching: how much it counts, beside a caption's log-probability, that the retriever finds it to fit.
         measure: scores a suite, and the data and split it does so on: what the bundle then says it reaches. Needed
             with `smaller`.
         replace: put it in the place of another bundle.
@@ -74,10 +76,14 @@ def export(
         raise SeetellError(f"there is no {smaller!r} variant", remedy=f"Choose one of: {', '.join(SMALLER)}")
     if smaller and measure is None:
         raise SeetellError("what a smaller variant costs must be measured", remedy="Name a dataset with --data")
+    if matching is not None and not {"captioner", "retriever"} <= {one.kind for one in trained}:
+        raise SeetellError("--matching needs a captioner and a retriever", remedy="Name runs of both, or leave it out")
     check_name(description.name, str(out))
     check_target(out, replace=replace)
     check_shared(trained)
     manifest, files = _parts(trained, description, say)
+    if matching is not None and manifest.captioner is not None:
+        manifest = dataclasses.replace(manifest, captioner=dataclasses.replace(manifest.captioner, matching=matching))
     with tempfile.TemporaryDirectory(prefix="seetell-export-") as folder:
         say("Comparing with the checkpoints")
         with Suite(write_bundle(Path(folder) / "whole", manifest, files)) as suite:
