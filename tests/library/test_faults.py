@@ -52,7 +52,8 @@ def run_and_kill(library: Path, bundle: Path | str, photos: Path, again: Path | 
     lines = []
     try:
         for line in child.stdout:
-            lines.append(line.strip())
+            if line.endswith("\n"):  # the last one may be cut off
+                lines.append(line.strip())
             if line.startswith("ready"):
                 timer = threading.Timer(after, child.kill)
                 timer.start()
