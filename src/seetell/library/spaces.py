@@ -22,9 +22,8 @@ from seetell.similarity import by_name
 
 FEW = 1 << 24  # numbers in all vectors together up to which all are compared: 32,768 pictures of 512 dimensions
 CONNECTIVITY, EXPANSION = 16, 128
-_WIDER = (
-    2_000  # pictures, for each of which the search keeps one more candidate: 500 of a million find 0.99 of the best
-)
+# For each so many pictures a search keeps one more candidate: 500 in a million.
+_WIDER = 2_000
 _WIDEST = 4_096
 _CHUNK = 4_096
 _TAIL = 0.1  # of the pictures may be missing from the index before it is made longer
