@@ -52,3 +52,9 @@ def test_runs_of_other_families_have_none(run: Run, tmp_path: Path) -> None:
     command = ["evaluate", str(tmp_path), "--data", DATA, "--sheet", str(tmp_path / "sheets")]
     with pytest.raises(SeetellError, match="for retrieval runs only"):
         CliRunner().invoke(app, command, catch_exceptions=False)
+
+
+def test_options_of_other_models_are_refused(run: Run) -> None:
+    for option, problem in (("--length", "for caption runs only"), ("--matching", "for bundles only")):
+        with pytest.raises(SeetellError, match=problem):
+            CliRunner().invoke(app, ["evaluate", str(run.path), "--data", DATA, option, "1"], catch_exceptions=False)
