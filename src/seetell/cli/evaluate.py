@@ -5,6 +5,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from seetell.errors import SeetellError
+
 
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A run's folder, or a bundle's folder or name.")],
@@ -25,8 +27,6 @@ def evaluate(
 ) -> None:
     """Score a trained model."""
     import json
-
-    from seetell.errors import SeetellError
 
     if not (model / "run.json").exists():
         if length is not None:
@@ -57,8 +57,6 @@ def evaluate(
 
 
 def _refuse(path: Path, option: str, runs: str) -> NoReturn:
-    from seetell.errors import SeetellError
-
     raise SeetellError(f"{option} is for {runs} runs only", where=str(path), remedy="Leave it out")
 
 
@@ -82,7 +80,6 @@ def _of_bundle(
 ) -> list[dict[str, Any]]:
     """A report for each head of the bundle; without PyTorch."""
     from seetell.data import open_dataset, union
-    from seetell.errors import SeetellError
     from seetell.evaluation import evaluate_bundle
     from seetell.progress import for_terminal
     from seetell.runtime import open_bundle

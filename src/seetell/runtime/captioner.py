@@ -83,9 +83,8 @@ class Captioner:
         how = replace(how, minimum_length=min(how.minimum_length, how.maximum_length))
         if n_best < 1 or how.beam < 1 or how.maximum_length < 1:
             raise ValueError("n_best, beam and maximum_length count from 1")
-        weight = self.matching if matching is None else matching
         result: Captioned | Iterator[Captioned] = self._runner.run(
-            pictures, partial(self._results, how, n_best, weight), "Captioning", progress
+            pictures, partial(self._results, how, n_best, matching), "Captioning", progress
         )
         return result
 
@@ -123,7 +122,9 @@ class Captioner:
             scored = (replace(c, score=c.score + matching * float(fit)) for c, fit in zip(each, fits, strict=True))
             yield tuple(sorted(scored, key=lambda caption: -caption.score))
 
-    def _results(self, how: Decoding, n_best: int, matching: float, pictures: Sequence[Named]) -> list[Captioned]:
+    def _results(
+        self, how: Decoding, n_best: int, matching: float | None, pictures: Sequence[Named]
+    ) -> list[Captioned]:
         return self._runner.eye.results(
             pictures,
             lambda features: self.captions(features, how, n_best, matching),
