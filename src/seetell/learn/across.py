@@ -68,7 +68,7 @@ IDEAS = (
     _retrieval("one hard negative instead of ten", "two-branch-k10", "two-branch-k1", "kolluru-table1"),
     _retrieval("a frozen sentence encoder and principal components (best-retrieval)", "fne-mh", "best-retrieval"),
     _captions("attention instead of one vector (merge)", "merge", "attend-soft"),
-    _captions("the picture first (CNN-LSTM) instead of beside (merge)", "merge", "initial"),
+    _captions("the picture as the LSTM's start (CNN-LSTM) instead of beside it (merge)", "merge", "initial"),
     _captions("convolutions instead of an LSTM", "initial", "convolutional"),
     _captions("learning anything instead of looking captions up", "retrieval-based", "merge"),
     _captions("hard attention instead of soft", "attend-soft", "attend-hard", "xu-table1"),

@@ -1,11 +1,13 @@
 """The CNN-LSTM captioner (Vaishali's third category; Vinyals et al. in Xu's Table 1): the picture is seen once.
 
-    x_{-1} = W_v x,      x_t = E w_t,      h_t = LSTM(x_{-1}, x_0 … x_t),      p(w_{t+1}) = softmax(W_o h_t)
+    c_0 = W_v dropout(x) + b,      h_0 = tanh(c_0),      h_t = LSTM(E w_1 … E w_t),      p(w_{t+1}) = softmax(W_o h_t)
 
-The LSTM's first input is the picture, mapped to the width of a word vector; from then on it sees words only, and what
-it knows of the picture is what its state remembers.
+The picture is the LSTM's first memory; from then on it sees words only, and what it knows of the picture is what its
+state remembers.
 
-Departures: none known; neither document gives this baseline's settings. The widths are those of Vinyals et al. (512).
+Departures: neither document gives this baseline's settings. Vinyals et al., whose widths these are, let the LSTM read
+the picture as if it were the first word; its gates then let through little of it, and such a model learns far more
+slowly (docs/results/captions.md).
 """
 
 from torch import Tensor, nn
@@ -24,7 +26,7 @@ class Initial(Captioner):
     transform: what is done to raw features first; fitted on the training split.
     units: of the LSTM.
     word_dimensions: of a learned word vector; given ones have their own.
-    dropout: on everything that goes into the LSTM and on what comes out.
+    dropout: on the picture, on words, and on what comes out of the LSTM.
     vectors: pre-trained word vectors, if any.
     freeze: leave given word vectors as they are.
     """
@@ -43,17 +45,15 @@ class Initial(Captioner):
         super().__init__()
         self.transform = transform
         self.words = WordVectors(words, word_dimensions, vectors, mode="frozen" if freeze else "tuned")
-        self.picture = nn.Linear(features, self.words.dimensions)
+        self.picture = nn.Linear(features, units)
         self.recurrent = LSTM(self.words.dimensions, units)
         self.output = nn.Linear(units, words)
         self.dropout = nn.Dropout(dropout)
 
     def start(self, features: Tensor) -> State:
         """(B, features)."""
-        mapped = self.recurrent.input(self.dropout(self.picture(self.transform(features))))
-        nothing = mapped.new_zeros(mapped.shape[0], self.recurrent.units)
-        h, c = self.recurrent.step(mapped, nothing, nothing)
-        return {"h": h, "c": c}
+        c = self.picture(self.dropout(self.transform(features)))
+        return {"h": c.tanh(), "c": c}
 
     def read(self, tokens: Tensor, state: State) -> Teacher:
         packing = Packing.of(tokens)
