@@ -17,6 +17,7 @@ from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import EncoderSettings, Recipe, RecipeError
 from seetell.learn.training.beginnings import Beginning
 from seetell.learn.training.inputs import LivePictures, PictureInputs, StoredFeatures, in_batches
+from seetell.progress import SILENT, Progress
 
 TRANSFORMS = ("none", "unit", "standardise", "full_network", "principal")
 FITTED_ON = {"principal": 6_000}  # pictures, because their products with each other are decomposed
@@ -55,6 +56,7 @@ class Materials:
     dataset: Dataset
     features: Features
     beginning: Beginning | None = None
+    progress: Progress = SILENT
 
     def split(self, name: str, wanted: Callable[[Record], object]) -> tuple[list[Record], PictureInputs]:
         """The records of a split that have what is `wanted` (captions, labels) and a readable picture.

@@ -12,6 +12,7 @@ from torch import Tensor
 from seetell.learn.batching import Sequences
 from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.training.inputs import in_batches
+from seetell.progress import SILENT, Progress
 
 
 def in_order_of_length(
@@ -26,7 +27,7 @@ def in_order_of_length(
     return embeddings
 
 
-def read_once(model: SentenceMatch, captions: Sequences, folder: Path) -> Tensor:
+def read_once(model: SentenceMatch, captions: Sequences, folder: Path, progress: Progress = SILENT) -> Tensor:
     """What the frozen sentence encoder makes of captions; kept in a folder, because it takes minutes.
 
     The file's name says all that its content depends on.
@@ -41,8 +42,13 @@ def read_once(model: SentenceMatch, captions: Sequences, folder: Path) -> Tensor
         if kept.shape == shape:
             return torch.from_numpy(kept)
     device = next(model.parameters()).device
-    with torch.inference_mode():
-        readings = in_order_of_length(captions, model.read, shape[1], device, batch=64)
+    with torch.inference_mode(), progress.task("Reading captions", total=len(captions), unit="captions") as task:
+
+        def read(tokens: Tensor, lengths: Tensor) -> Tensor:
+            task.advance(len(tokens))
+            return model.read(tokens, lengths)
+
+        readings = in_order_of_length(captions, read, shape[1], device, batch=64)
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.stem}.{os.getpid()}.tmp.npy")
     np.save(unfinished, readings)

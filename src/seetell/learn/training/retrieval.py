@@ -188,7 +188,8 @@ def setup(materials: Materials) -> Setup:
     if isinstance(model, SentenceMatch):
         folder = materials.features.store.folder.parent
         train, validation = (
-            replace(data, readings=read_once(model, data.captions, folder)) for data in (train, validation)
+            replace(data, readings=read_once(model, data.captions, folder, materials.progress))
+            for data in (train, validation)
         )
         assert train.readings is not None
         model.fit_texts(train.readings)

@@ -202,7 +202,7 @@ def train(
         features = make_features(recipe, dataset, SPLITS, root=root, progress=progress, say=say)
     torch.manual_seed(recipe.training.seed)
     beginning = Beginning.of(recipe)
-    setup = family(recipe.family).setup(Materials(recipe, dataset, features, beginning))
+    setup = family(recipe.family).setup(Materials(recipe, dataset, features, beginning, progress))
     if beginning is not None:
         assert setup.vocabulary is not None
         same = setup.vocabulary.words == beginning.vocabulary.words
