@@ -18,12 +18,13 @@ from seetell.text import LABEL_SPECIALS, Vocabulary
 from tiny_bundles import copy, forge
 
 ENCODER = "encoder.name=test_efficientnet@random"
+POOLED = ("encoder.layout=pooled", "encoder.transform=standardise")
 STILL = ["phases.epochs=1", "phases.learning_rate=1e-12"]  # nothing is learned: what it ends with, it began with
 
 
 def captions(*more: str) -> Recipe:
     sizes = ["model.units=16", "model.word_dimensions=12", "decoding.validation_pictures=3", "text.minimum_count=1"]
-    return load("initial", dataset="scenes", settings=[ENCODER, *sizes, *more])
+    return load("initial", dataset="scenes", settings=[ENCODER, *POOLED, *sizes, *more])
 
 
 def tags(*more: str) -> Recipe:

@@ -25,7 +25,7 @@ SIZES = {
     "attend": ["model.units=16", "model.word_dimensions=12", "model.attention_dimensions=8"],
     "convolutional": ["model.width=16", "model.word_dimensions=12"],
     "merge": ["model.units=16", "encoder.components=16"],
-    "initial": ["model.units=16", "model.word_dimensions=12"],
+    "initial": ["model.units=16", "model.word_dimensions=12", "encoder.components=16"],
 }
 
 
