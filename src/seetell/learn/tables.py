@@ -146,7 +146,7 @@ def _vilalta(number: int, dataset: str, *more: Row, absent: str = "") -> Publish
         (*rows, *more),
         RETRIEVAL,
         "sum_of_recalls",
-        ("fc7-mh", "fne-mh", "fc7-poe", "fne-poe", "best-retrieval"),
+        ("fc7-sh", "fne-sh", "fc7-mh", "fne-mh", "fc7-poe", "fne-poe", "best-retrieval"),
         absent=absent,
     )
 
