@@ -66,7 +66,7 @@ IDEAS = (
     _retrieval("a curriculum (PH) instead of the hardest negative at once, FNE", "fne-mh", "fne-ph"),
     _retrieval("EfficientNet-Lite2 instead of VGG16, FNE-MH", "fne-mh-vgg16", "fne-mh"),
     _retrieval("one hard negative instead of ten", "two-branch-k10", "two-branch-k1", "kolluru-table1"),
-    _retrieval("a frozen sentence encoder and principal components (best-retrieval)", "fne-mh", "best-retrieval"),
+    _retrieval("a frozen sentence encoder and principal components (best-retrieval)", "fne-sh", "best-retrieval"),
     _captions("attention instead of one vector (merge)", "merge", "attend-soft"),
     _captions("the picture as the LSTM's start (CNN-LSTM) instead of beside it (merge)", "merge", "initial"),
     _captions("convolutions instead of an LSTM", "initial", "convolutional"),

@@ -45,8 +45,9 @@ def read_once(model: SentenceMatch, captions: Sequences, folder: Path, progress:
     with torch.inference_mode(), progress.task("Reading captions", total=len(captions), unit="captions") as task:
 
         def read(tokens: Tensor, lengths: Tensor) -> Tensor:
+            readings = model.read(tokens, lengths)
             task.advance(len(tokens))
-            return model.read(tokens, lengths)
+            return readings
 
         readings = in_order_of_length(captions, read, shape[1], device, batch=64)
     folder.mkdir(parents=True, exist_ok=True)
