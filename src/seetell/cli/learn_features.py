@@ -28,6 +28,7 @@ def features(
     view: Annotated[
         str, typer.Option(help="Of one crop: centre, the square in the middle, or whole, the picture squashed.")
     ] = "centre",
+    mirrored: Annotated[bool, typer.Option("--mirrored", help="Of the pictures' mirror images instead.")] = False,
     size: Annotated[int, typer.Option(min=0, help="The square's side in pixels; 0: the network's own.")] = 0,
     split: Annotated[list[str] | None, typer.Option(help="Only this split's pictures; may be repeated.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many pictures.")] = None,
@@ -71,6 +72,7 @@ def features(
         root=store,
         preparation=loaded.preparation("ten" if crops == 10 else "centre", view=view, size=size),
         precision=precision,
+        mirrored=mirrored,
         batch_size=batch,
         threads=threads,
         device=device,

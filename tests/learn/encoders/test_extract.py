@@ -94,6 +94,21 @@ class TestEncodeDataset:
         assert "-ten-" in ten.stores["pooled"].folder.name
         assert not np.array_equal(one.stores["pooled"].values, ten.stores["pooled"].values)
 
+    def test_mirror_images_have_a_store_of_their_own(
+        self, small: Encoder, make_records: MakeRecords, tmp_path: Path
+    ) -> None:
+        records = make_records(3)
+        plain = encode_dataset(records, small, ["pooled"], root=tmp_path)
+        turned = encode_dataset(records, small, ["pooled"], root=tmp_path, mirrored=True)
+        assert turned.new == 3
+        store = FeatureStore.open(turned.stores["pooled"].folder)
+        assert "-mirrored-" in store.folder.name
+        assert store.spec.mirrored
+        assert not np.array_equal(plain.stores["pooled"].values, store.values)
+        pixels = torch.from_numpy(small.preparation().open(records[1].picture.read())).flip(-1)
+        expected = small.encode(pixels, ["pooled"])["pooled"]
+        torch.testing.assert_close(store.tensor(store.rows_for(records)[1:2]), expected, rtol=2e-3, atol=1e-3)
+
     def test_what_cannot_be_done_is_refused_at_once(
         self, small: Encoder, make_records: MakeRecords, tmp_path: Path
     ) -> None:

@@ -1,6 +1,7 @@
 """A retrieval run from end to end, on a few scenes and an untrained network: small, but every part is real."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from seetell.data import open_dataset
 from seetell.errors import SeetellError
 from seetell.learn.batching import Sequences
 from seetell.learn.encoders import Encoder
@@ -18,9 +20,11 @@ from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.models.sentences import SentenceEncoder, sentence_vocabulary
 from seetell.learn.recipes import Recipe, load
 from seetell.learn.training import checkpoints
+from seetell.learn.training.inputs import StoredFeatures
 from seetell.learn.training.loop import State
+from seetell.learn.training.materials import Materials, captioned
 from seetell.learn.training.retrieval import CaptionedPictures, RetrievalTask, embed_texts
-from seetell.learn.training.run import Run, family, train
+from seetell.learn.training.run import Run, family, make_features, train
 from seetell.progress import SILENT
 from seetell.text import Vocabulary
 
@@ -59,7 +63,6 @@ def test_a_run_leaves_all_that_is_needed(whole: Run) -> None:
 
 
 def test_the_vocabulary_has_seen_the_training_split_only(whole: Run) -> None:
-    from seetell.data import open_dataset
     from seetell.text import words
 
     dataset = open_dataset(DATA[0])
@@ -107,6 +110,36 @@ def test_stopped_anywhere_and_resumed_it_is_bit_equal(whole: Run, tmp_path: Path
     for name in ("best", "last"):
         one, other = checkpoints.load(whole.path, name), checkpoints.load(resumed.path, name)
         assert all(torch.equal(one.model[key], other.model[key]) for key in one.model)
+
+
+def test_mirror_images_are_seen_in_training_and_nowhere_else(whole: Run, tmp_path: Path) -> None:
+    """Stopped and resumed it draws the same ones."""
+    recipe = small("fne-ph", "encoder.mirror=true")
+    one = train(recipe, DATA, tmp_path / "one", accelerator="cpu")
+    train(recipe, DATA, tmp_path / "cut", accelerator="cpu", stop=lambda state: state.epoch == 1)
+    other = train(recipe, DATA, tmp_path / "cut", accelerator="cpu", resume=True)
+    assert without_time(one.history()) == without_time(other.history()) != without_time(whole.history())
+    features = make_features(recipe, open_dataset(DATA[0]), ("train", "val"))
+    materials = Materials(recipe, open_dataset(DATA[0]), features)
+    _, training = materials.split("train", captioned)
+    _, validation = materials.split("val", captioned)
+    both = np.arange(len(validation))
+    assert torch.equal(validation.batch(both, np.random.default_rng(1)), validation.batch(both))
+    some = np.arange(40)
+    plain, drawn = training.batch(some), training.batch(some, np.random.default_rng(1))
+    turned = (plain != drawn).any(1)
+    assert features.mirrored is not None
+    mirrored = StoredFeatures(features.mirrored.store, np.array(list(features.mirrored.rows.values()))).batch(some)
+    assert 10 < int(turned.sum()) < 30
+    assert torch.equal(drawn, torch.where(turned[:, None], mirrored, plain))
+
+
+def test_a_setting_that_came_later_does_not_stop_a_run_from_being_resumed(whole: Run, tmp_path: Path) -> None:
+    shutil.copytree(whole.path, tmp_path / "old")
+    content = json.loads((tmp_path / "old/run.json").read_text(encoding="utf-8"))
+    del content["recipe"]["encoder"]["mirror"]
+    (tmp_path / "old/run.json").write_text(json.dumps(content), encoding="utf-8")
+    assert train(small(), DATA, tmp_path / "old", accelerator="cpu", resume=True).history() == whole.history()
 
 
 def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(whole: Run) -> None:

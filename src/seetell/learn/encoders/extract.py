@@ -57,6 +57,7 @@ def encode_dataset(
     root: Path | None = None,
     preparation: Preparation | None = None,
     precision: Precision = "float16",
+    mirrored: bool = False,
     batch_size: int | None = None,
     threads: int | None = None,
     device: str = "auto",
@@ -72,6 +73,7 @@ def encode_dataset(
         root: the folder of the stores; `default_root()` unless told.
         preparation: the encoder's own, with one crop, unless told.
         precision: of the values on disk.
+        mirrored: encode the pictures' mirror images, into stores of their own.
         batch_size, threads, device: see `Pipeline`.
         progress: who is told how far it is.
         say: who is told, before it begins, how large it will be, and if the network can only run slowly.
@@ -79,7 +81,7 @@ def encode_dataset(
     began = time.monotonic()
     layouts = tuple(dict.fromkeys(layouts))
     preparation = preparation or encoder.preparation()
-    stores = open_stores(encoder, layouts, root or default_root(), preparation, precision)
+    stores = open_stores(encoder, layouts, root or default_root(), preparation, precision, mirrored=mirrored)
     keys = picture_keys(records, progress)
     pending: dict[str, Record] = {}
     for record, key in zip(records, keys, strict=True):
@@ -90,7 +92,14 @@ def encode_dataset(
     bad: dict[str, Skipped] = {}
     if pending:
         pipeline = Pipeline(
-            encoder, layouts, preparation, batch_size=batch_size, threads=threads, device=device, say=say
+            encoder,
+            layouts,
+            preparation,
+            mirrored=mirrored,
+            batch_size=batch_size,
+            threads=threads,
+            device=device,
+            say=say,
         )
         at_once = -(-_PICTURES_A_COMMIT // pipeline.batch_size)
         there = len(records) - len(pending)
@@ -108,7 +117,13 @@ def encode_dataset(
 
 
 def open_stores(
-    encoder: Encoder, layouts: Sequence[str], root: Path, preparation: Preparation, precision: Precision = "float16"
+    encoder: Encoder,
+    layouts: Sequence[str],
+    root: Path,
+    preparation: Preparation,
+    precision: Precision = "float16",
+    *,
+    mirrored: bool = False,
 ) -> dict[str, FeatureStore]:
     """The stores of an encoder's layouts, made where there are none."""
     for layout in layouts:
@@ -119,7 +134,7 @@ def open_stores(
         specs = encoder.layout_specs(layouts, preparation.size)
     stores = {}
     for layout, spec in specs.items():
-        described = StoreSpec(str(encoder.name), fingerprint, preparation, spec, precision, encoder.notes)
+        described = StoreSpec(str(encoder.name), fingerprint, preparation, spec, precision, encoder.notes, mirrored)
         stores[layout] = FeatureStore.open_or_create(root, described)
     return stores
 

@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import ImageOps
 from torch import Tensor
 
 from seetell.data import Record, Skipped
@@ -59,6 +60,7 @@ class Pipeline:
         encoder: as loaded; what runs is a copy made for it.
         layouts: which to read, in one pass.
         preparation: how pictures are prepared.
+        mirrored: encode the pictures' mirror images.
         batch_size: pictures that are encoded in one go, if not what suits the device. Where PyTorch runs the network,
             the last digits of features depend on it.
         threads: how many to use; one for each core unless told.
@@ -72,6 +74,7 @@ class Pipeline:
         layouts: Sequence[str],
         preparation: Preparation,
         *,
+        mirrored: bool = False,
         batch_size: int | None = None,
         threads: int | None = None,
         device: str = "auto",
@@ -80,7 +83,7 @@ class Pipeline:
         self.device = best_device() if device == "auto" else torch.device(device)
         with single_threaded():
             self.engine = fastest_engine(encoder, layouts, preparation.size, self.device, say)
-        self.preparation = preparation
+        self.preparation, self.mirrored = preparation, mirrored
         squares = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
         self.batch_size = batch_size or max(1, squares // preparation.crop_count)
         threads = threads or usable_cores()
@@ -105,7 +108,7 @@ class Pipeline:
             if picture_key(data) != key:
                 raise PictureError("it was changed while it was being encoded", where=name)
             image = decode(data, name=name, at_least=self.preparation.resize)
-            return key, self.preparation.pixels(image, name=name)
+            return key, self.preparation.pixels(ImageOps.mirror(image) if self.mirrored else image, name=name)
         except PictureError as error:
             return key, skipped(error)
 

@@ -28,6 +28,7 @@ class StoreSpec:
         layout: the layout's shape and sections.
         precision: of the values on disk.
         notes: what a user should know about the encoder's weights.
+        mirrored: the features are of the pictures' mirror images.
     """
 
     encoder: str
@@ -36,6 +37,7 @@ class StoreSpec:
     layout: LayoutSpec
     precision: Precision = "float16"
     notes: tuple[str, ...] = ()
+    mirrored: bool = False
 
     @property
     def row_bytes(self) -> int:
@@ -49,10 +51,12 @@ class StoreSpec:
         What ran the network (PyTorch or ONNX Runtime, on which device) is left out: values differ by it in digits that
         half precision mostly does not keep, and a store that is begun with one goes on with another.
         """
-        makers = (self.encoder_fingerprint, self.preparation.fingerprint(), self.layout.layout, self.precision)
+        makers = [self.encoder_fingerprint, self.preparation.fingerprint(), self.layout.layout, self.precision]
+        makers += ["mirrored"] if self.mirrored else []
         digest = hashlib.sha256(json.dumps([FORMAT, *makers]).encode("utf-8")).hexdigest()[:12]
         network = self.encoder.partition("@")[0]
         view = "ten-" if self.preparation.crops == "ten" else "whole-" if self._whole else ""
+        view += "mirrored-" if self.mirrored else ""
         return f"{network}-{self.layout.layout.replace(':', '')}-{view}{self.precision}-{digest}"
 
     @property
@@ -60,7 +64,8 @@ class StoreSpec:
         """The options of `seetell learn features` that give this preparation."""
         if self.preparation.crops == "ten":
             return " --crops 10"
-        return f" --view whole --size {self.preparation.size}" if self._whole else ""
+        view = f" --view whole --size {self.preparation.size}" if self._whole else ""
+        return view + (" --mirrored" if self.mirrored else "")
 
     @property
     def _whole(self) -> bool:
@@ -81,6 +86,7 @@ class StoreSpec:
                 for name, width in zip(self.layout.names, self.layout.sections, strict=True)
             ],
             "notes": list(self.notes),
+            "mirrored": self.mirrored,
         }
 
     @classmethod
@@ -105,6 +111,7 @@ class StoreSpec:
                 layout=layout,
                 precision=values["precision"],
                 notes=tuple(values["notes"]),
+                mirrored=values.get("mirrored", False),
             )
         except (KeyError, TypeError) as error:
             raise SeetellError(f"this is not the description of a feature store ({error!r})", where=where) from error

@@ -43,6 +43,7 @@ class EncoderSettings:
     size: int = 0  # of the square; 0: the network's own
     transform: str = ""  # of raw features: none, unit, standardise, full_network, principal; "": the layout's usual
     components: int = 512  # of the transform `principal`
+    mirror: bool = False  # in training, half of the pictures are seen mirrored: features of both are stored
     augment: bool = False  # train from randomly cropped and mirrored pictures instead of stored features
     train: bool = False  # train the network together with the model, from pictures
     frozen_stages: int = 0  # of a network that is trained, so many stages are left as they are

@@ -28,16 +28,24 @@ class PictureInputs(Protocol):
 
 
 class StoredFeatures:
-    """Rows of a feature store, as 32-bit floats."""
+    """Rows of a feature store, as 32-bit floats.
 
-    def __init__(self, store: FeatureStore, rows: np.ndarray) -> None:
-        self.store, self.rows = store, rows
+    Args:
+        mirrored: features of the same pictures' mirror images; in training, half of the pictures are read from there.
+    """
+
+    def __init__(self, store: FeatureStore, rows: np.ndarray, mirrored: "StoredFeatures | None" = None) -> None:
+        self.store, self.rows, self.mirrored = store, rows, mirrored
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def batch(self, indices: np.ndarray, random: np.random.Generator | None = None) -> Tensor:
-        return self.store.tensor(self.rows[indices])
+        features = self.store.tensor(self.rows[indices])
+        if self.mirrored is not None and random is not None:
+            turned = np.flatnonzero(random.random(len(indices)) < 0.5)
+            features[turned] = self.mirrored.batch(indices[turned])
+        return features
 
 
 class LivePictures:

@@ -38,6 +38,7 @@ class Features:
 
     store: FeatureStore
     rows: dict[str, int]  # of each record, by key; records whose picture cannot be read are not there
+    mirrored: "Features | None" = None  # of the training pictures' mirror images
 
     @property
     def layout(self) -> LayoutSpec:
@@ -72,10 +73,7 @@ class Materials:
             )
         if self.recipe.encoder.live:
             return records, LivePictures(records, self.features.preparation, augment=self.recipe.encoder.augment)
-        return records, self._stored(records)
-
-    def _stored(self, records: Sequence[Record]) -> StoredFeatures:
-        return StoredFeatures(self.features.store, np.array([self.features.rows[record.key] for record in records]))
+        return records, _stored(self.features, records)
 
     def transform(self, pictures: PictureInputs) -> nn.Module:
         """What is done to raw features before the model reads them, fitted on the training pictures.
@@ -83,7 +81,7 @@ class Materials:
         Where the recipe trains from pictures, the network itself comes first; where it trains later stages, they do.
         """
         if isinstance(pictures, LivePictures):
-            return live_transform(self.recipe.encoder, self._fitted(self._stored(pictures.records)))
+            return live_transform(self.recipe.encoder, self._fitted(_stored(self.features, pictures.records)))
         if self.beginning is not None:
             begun = empty_transform(self.recipe.encoder, self.features.layout)
             if self.beginning.has(begun, "transform"):  # its own comes with the weights; few pictures are enough
@@ -106,6 +104,14 @@ class Materials:
             return Principal.fit(batches, **_principal(self.recipe.encoder, layout))
         kind = FullNetworkTransform if name == "full_network" else Standardise
         return kind.fit(batches)
+
+
+def _stored(features: Features, records: Sequence[Record]) -> StoredFeatures:
+    """The records' features and, where all of them have some, their mirror images'."""
+    turned = features.mirrored
+    there = turned is not None and all(record.key in turned.rows for record in records)
+    rows = np.array([features.rows[record.key] for record in records])
+    return StoredFeatures(features.store, rows, _stored(turned, records) if turned is not None and there else None)
 
 
 @torch.no_grad()

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ from lightning_fabric import Fabric
 from torch import nn
 
 from seetell import __version__
-from seetell.data import Dataset, open_dataset, union
+from seetell.data import Dataset, Record, open_dataset, union
 from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.images.preparation import Crops
@@ -167,14 +167,28 @@ def make_features(
     records = [record for record in dataset.records if record.split in splits]
     crops: Crops = "ten" if settings.crops == 10 else "centre"
     preparation = encoder.preparation(crops, view=settings.view, size=settings.size)
-    report = encode_dataset(
-        records, encoder, [settings.layout], root=root, preparation=preparation, progress=progress, say=say
-    )
-    for picture in report.unreadable:
-        say(f"left out: {picture}")
-    store = report.stores[settings.layout]
-    rows = store.rows_for(records)
-    return Features(store, {record.key: int(row) for record, row in zip(records, rows, strict=True) if row >= 0})
+
+    def stored(records: Sequence[Record], mirrored: bool) -> Features:
+        report = encode_dataset(
+            records,
+            encoder,
+            [settings.layout],
+            root=root,
+            preparation=preparation,
+            mirrored=mirrored,
+            progress=progress,
+            say=say,
+        )
+        for picture in () if mirrored else report.unreadable:
+            say(f"left out: {picture}")
+        store = report.stores[settings.layout]
+        rows = store.rows_for(records)
+        return Features(store, {record.key: int(row) for record, row in zip(records, rows, strict=True) if row >= 0})
+
+    features = stored(records, mirrored=False)
+    if not settings.mirror or settings.live or "train" not in splits:
+        return features
+    return replace(features, mirrored=stored([record for record in records if record.split == "train"], mirrored=True))
 
 
 def train(
@@ -272,6 +286,8 @@ def _describe(out: Path, recipe: Recipe, specs: Sequence[str], features: Feature
         import json
 
         before, now = read_json(path), json.loads(json.dumps(content))
+        # A setting that a later version has and this run's did not is as if it had been left alone.
+        before["recipe"] = json.loads(json.dumps(Recipe.from_json(before["recipe"], where=str(path)).to_json()))
         differing = [key for key in now if key not in ("seetell", "data") and before.get(key) != now[key]]
         if differing:
             raise SeetellError(
