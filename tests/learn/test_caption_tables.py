@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from sample_records import sample
 
+from seetell.data import open_dataset
 from seetell.learn.claims import SAYS
 from seetell.learn.recipes import load
 from seetell.learn.records import RowRecord
@@ -51,6 +52,17 @@ def test_rows_without_training_and_rows_tested_again(tmp_path: Path) -> None:
     write_results(records.parent)
     assert {name: (records.parent / name).read_bytes() for name in pages} == pages
     assert "(vaishali-attention-" in pages["vaishali.md"].decode()
+
+
+def test_pictures_of_ones_own_are_shown_with_attention(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.png", tmp_path / "two.png"]
+    for path, record in zip(paths, open_dataset("scenes:40").split("test"), strict=False):
+        path.write_bytes(record.picture.read())
+    out = tmp_path / "out"
+    page = reproduce(table("xu-table1"), ["scenes:40"], out, rows=["attend-soft"], settings=SMALL, show=paths)
+    sheets = sorted(path.name for path in out.glob("*.png") if "attention" in path.name)
+    assert sheets == ["xu-table1-attention-one.png", "xu-table1-attention-two.png"]
+    assert all(sheet in page.read_text(encoding="utf-8") for sheet in sheets)
 
 
 def told(picture: int, cider: float) -> ToldCaption:

@@ -21,7 +21,9 @@ def evaluate(
         float | None,
         typer.Option(help="Captions of a bundle: how much it counts that they fit the picture; else as it says."),
     ] = None,
-    sheet: Annotated[Path | None, typer.Option(help="Retrieval: show in this folder what some queries find.")] = None,
+    sheet: Annotated[
+        Path | None, typer.Option(help="Of a run: a folder for a page that shows what it tells, tags or finds.")
+    ] = None,
     store: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -31,6 +33,8 @@ def evaluate(
     if not (model / "run.json").exists():
         if length is not None:
             _refuse(model, "--length", "caption")
+        if sheet is not None:
+            raise SeetellError("--sheet is for runs only", where=str(model), remedy="Evaluate the run it was made of")
         reports = _of_bundle(
             model, data, split, {"folds": folds, "beam": beam or None, "matching": matching}, quiet=as_json
         )
@@ -53,7 +57,7 @@ def evaluate(
             for line in lines(unseen, "    "):
                 typer.echo(line)
     if sheet and not as_json:
-        typer.echo(f"What some queries find: {sheet / 'retrieval.html'}")
+        typer.echo(f"Examples: {sheet}")
 
 
 def _refuse(path: Path, option: str, runs: str) -> NoReturn:
@@ -67,8 +71,6 @@ def _of_run(
     from seetell.progress import for_terminal
 
     run = Run.open(path)
-    if options["sheet"] and run.recipe.family != "retrieval":
-        _refuse(path, "--sheet", "retrieval")
     if "alpha" in options and run.recipe.family != "captions":
         _refuse(path, "--length", "caption")
     materials = run.materials(data, split, root=store, progress=for_terminal(quiet=quiet))

@@ -24,6 +24,10 @@ def reproduce(
             "--with", help="What some rows need: vgg16=FILE (weights), vectors300=FILE, tagger=RUN. May be repeated."
         ),
     ] = None,
+    show: Annotated[
+        list[Path] | None,
+        typer.Option(help="Captions: a picture or folder to show with each word's attention. May be repeated."),
+    ] = None,
     records: Annotated[
         Path | None,
         typer.Option(help="Where the rows' records go, and are read for the page; OUT/rows unless told."),
@@ -31,6 +35,7 @@ def reproduce(
     store: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
 ) -> None:
     """Train the rows of a published table that have not been trained, and write the page of all that have."""
+    from seetell.cli.pictures import listed
     from seetell.learn.reproduce import given_files
     from seetell.learn.reproduce import reproduce as run
     from seetell.learn.tables import table as find
@@ -45,6 +50,7 @@ def reproduce(
         budget=budget,
         settings=[*([f"encoder.name={encoder}"] if encoder else []), *(settings or [])],
         files=given_files(files or []),
+        show=listed(show or []),
         seeds=seeds,
         records=records,
         root=store,

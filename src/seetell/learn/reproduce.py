@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from seetell.data import Dataset
+from seetell.data import Dataset, PictureFile, Record
 from seetell.errors import SeetellError
 from seetell.learn.losses import started_above
 from seetell.learn.recipes import Recipe, load
@@ -28,7 +28,6 @@ from seetell.learn.training.caption_figures import PREDICTIONS, read_captions, s
 from seetell.learn.training.caption_sheets import write_attention_sheets
 from seetell.learn.training.checkpoints import read_json
 from seetell.learn.training.loop import State
-from seetell.learn.training.materials import captioned
 from seetell.learn.training.run import Run, family, open_data, train
 from seetell.learn.training.tag_figures import Predictions, summary
 from seetell.progress import SILENT, Progress
@@ -47,6 +46,7 @@ class Asking:
         specs: the datasets.
         kind: what they are: `flickr8k`.
         files: what `--with` gave, by name.
+        show: pictures whose attention a page on captions shows.
         root: where features are kept.
     """
 
@@ -57,6 +57,7 @@ class Asking:
     budget: str = "two-cores"
     settings: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    show: Sequence[Path] = ()
     root: Path | None = None
     progress: Progress = SILENT
     say: Callable[[str], object] = lambda line: None
@@ -96,6 +97,7 @@ def reproduce(
     budget: str = "two-cores",
     settings: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
+    show: Sequence[Path] = (),
     seeds: int = 0,
     records: Path | None = None,
     root: Path | None = None,
@@ -107,11 +109,12 @@ def reproduce(
     Args:
         dataset: what the data is where `specs` do not say it: COCO's pictures in a table of one's own are `coco`.
         files: what rows need that pip does not install, by the names of `FILES`.
+        show: pictures that a page on captions shows with each attending row's attention.
         records: where the records are kept; beside the page unless told.
     """
     kind = dataset or specs[0].partition(":")[0]
     records = records or out / "rows"
-    asking = Asking(table, specs, kind, out, budget, settings, files or {}, root, progress, say)
+    asking = Asking(table, specs, kind, out, budget, settings, files or {}, show, root, progress, say)
     for row in _chosen(asking, rows):
         for seed in range(1, (seeds or table.seeds) + 1):
             record = finished(asking.folder(row.name, seed)) or run_row(asking, row, seed)
@@ -283,8 +286,15 @@ def _chosen(asking: Asking, names: Sequence[str]) -> list[Row]:
 
 
 def _attention_sheets(asking: Asking) -> None:
-    """Where the words were looked for, of drawn pictures: others are not ours to show."""
-    if asking.table.figures != "captions" or not all(spec.startswith("scenes") for spec in asking.specs):
+    """Where the words were looked for, of the pictures asked for or of drawn ones: a dataset's are not ours to show."""
+    if asking.table.figures != "captions":
+        return
+    if asking.show:
+        shown = Dataset("shown", tuple(Record(path.name, PictureFile(path), split="test") for path in asking.show))
+    elif all(spec.startswith("scenes") for spec in asking.specs):
+        drawn = open_data(asking.specs)
+        shown = replace(drawn, records=tuple(drawn.split("test")[:SEEN]))
+    else:
         return
     folders = {label(row): asking.folder(row.name, 1) for row in asking.table.rows if not row.part}
     runs = {
@@ -294,11 +304,10 @@ def _attention_sheets(asking: Asking) -> None:
     }
     if runs:
         first = next(iter(runs.values()))
-        records, pictures = first.materials(asking.specs, "test", root=asking.root, progress=SILENT).split(
-            "test", captioned
-        )
+        materials = first.materials(shown, "test", root=asking.root, progress=SILENT)
+        records, pictures = materials.split("test", lambda record: True)
         prefix = f"{asking.table.name}-"
-        write_attention_sheets(runs, records, pictures, range(min(SEEN, len(records))), asking.out, prefix=prefix)
+        write_attention_sheets(runs, records, pictures, range(len(records)), asking.out, prefix=prefix)
 
 
 def given_files(pairs: Sequence[str]) -> dict[str, str]:

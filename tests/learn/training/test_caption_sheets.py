@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
+from seetell.cli import app
 from seetell.decoding import Decoded
 from seetell.learn.recipes import load
 from seetell.learn.training.caption_figures import PREDICTIONS, read_captions
 from seetell.learn.training.caption_sheets import (
     attention_on_things,
-    told_by,
     write_attention_sheets,
-    write_caption_sheets,
 )
 from seetell.learn.training.materials import captioned
 from seetell.learn.training.run import Run, family, train
@@ -30,14 +30,24 @@ def soft(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_sheets_are_written(soft: Run, tmp_path: Path) -> None:
     records, pictures = soft.materials(["scenes:40"], "test", root=None, progress=SILENT).split("test", captioned)
-    told = told_by(soft, pictures)
-    paths = write_caption_sheets(soft, records, told, tmp_path, count=2)
-    assert [path.name for path in paths] == ["best.png", "worst.png", "random.png"]
     one = write_attention_sheets({"soft": soft}, records, pictures, [1, 3], tmp_path / "one")
     both = write_attention_sheets({"soft": soft, "again": soft}, records, pictures, [1, 3], tmp_path / "both")
     assert len(one) == len(both) == 2
     for alone, pair in zip(one, both, strict=True):
         assert Image.open(pair).height > 1.5 * Image.open(alone).height
+
+
+def test_a_page_of_what_a_run_tells(soft: Run, tmp_path: Path) -> None:
+    command = ["evaluate", str(soft.path), "--data", "scenes:40", "--sheet", str(tmp_path)]
+    told = CliRunner().invoke(app, command)
+    assert told.output.endswith(f"Examples: {tmp_path}\n")
+    pictures = {path.name for path in tmp_path.glob("*.png")}
+    assert {"best.png", "worst.png", "random.png"} < pictures
+    assert len(pictures) == 3 + 4  # scenes:40 has four test pictures
+    for page in ("captions.html", "captions.md"):
+        text = (tmp_path / page).read_text(encoding="utf-8")
+        assert all(name in text for name in pictures)
+        assert "scenes, split test: beam 2" in text
 
 
 def test_captions_of_a_test_are_kept(soft: Run, tmp_path: Path) -> None:

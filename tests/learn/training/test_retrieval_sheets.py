@@ -1,6 +1,5 @@
 """`seetell evaluate RUN --sheet DIR`: a page and pictures of what some queries find, beside the same scores."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -35,7 +34,7 @@ def test_sheets_of_a_run(run: Run, tmp_path: Path) -> None:
     assert told.exit_code == 0
     page = tmp_path / "sheets" / "retrieval.html"
     metrics = without.output[without.output.index("  image_to_text") :]
-    assert told.output.endswith(f"{metrics}What some queries find: {page}\n")
+    assert told.output.endswith(f"{metrics}Examples: {page.parent}\n")
     assert {path.name for path in page.parent.iterdir()} == {"retrieval.html", "best.png", "worst.png", "random.png"}
     text = page.read_text(encoding="utf-8")
     assert "What fc7-mh finds" in text
@@ -45,12 +44,9 @@ def test_sheets_of_a_run(run: Run, tmp_path: Path) -> None:
         assert image.width > 900
 
 
-def test_runs_of_other_families_have_none(run: Run, tmp_path: Path) -> None:
-    content = json.loads((run.path / "run.json").read_text(encoding="utf-8"))
-    content["recipe"]["family"] = "captions"
-    (tmp_path / "run.json").write_text(json.dumps(content), encoding="utf-8")
-    command = ["evaluate", str(tmp_path), "--data", DATA, "--sheet", str(tmp_path / "sheets")]
-    with pytest.raises(SeetellError, match="for retrieval runs only"):
+def test_bundles_have_none(tmp_path: Path) -> None:
+    command = ["evaluate", "builtin", "--data", DATA, "--sheet", str(tmp_path / "sheets")]
+    with pytest.raises(SeetellError, match="for runs only"):
         CliRunner().invoke(app, command, catch_exceptions=False)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of what captioners tell: best, worst and random captions of a split, and where each word was looked for."""
+"""What captioners tell, shown: the best, the worst and some captions of a split, and where words were looked for."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +11,7 @@ from seetell.data import Record
 from seetell.decoding import Decoded
 from seetell.images import decode
 from seetell.learn.models.captioner import Captioner
+from seetell.learn.page import Figure, Heading, Page, Paragraph
 from seetell.learn.training.inputs import PictureInputs
 from seetell.learn.training.run import Run
 from seetell.learn.training.telling import DecodingSettings, sentences, tell
@@ -29,21 +30,44 @@ def told_by(run: Run, pictures: PictureInputs, places: np.ndarray | None = None)
 
 
 def write_caption_sheets(
-    run: Run, records: Sequence[Record], told: Sequence[Decoded], out: Path, *, count: int = 12
-) -> list[Path]:
-    """Write `best.png`, `worst.png` and `random.png`, by each picture's CIDEr."""
+    run: Run,
+    records: Sequence[Record],
+    pictures: PictureInputs,
+    told: Sequence[Decoded],
+    out: Path,
+    *,
+    about: str = "",
+    count: int = 12,
+    looks: int = 4,
+) -> Path:
+    """Write `captions.md` and `captions.html` with sheets of the best, the worst and random captions, by each picture's
+    CIDEr, and, where the model attends, of where it looked for each word of some random ones.
+
+    Args:
+        told: what the run told of all `records`.
+        count: pictures a sheet.
+        looks: pictures whose attention is shown.
+    """
     assert run.vocabulary is not None
+    out.mkdir(parents=True, exist_ok=True)
     captions = [" ".join(words) for words in sentences(told, run.vocabulary)]
     scores = score_captions(captions, [record.captions for record in records], meteor=False).per_picture["cider"]
     captioned = [
         Captioned(lambda record=record: _open(record), caption, record.captions, float(score))  # type: ignore[misc]
         for record, caption, score in zip(records, captions, scores, strict=True)
     ]
-    paths = []
+    page = Page(f"What {run.recipe.name} tells")
+    page.add(*([Paragraph(about)] if about else []))
     for name, sheet in caption_sheets(captioned, count=count).items():
-        paths.append(out / f"{name}.png")
-        save_picture(sheet, paths[-1])
-    return paths
+        save_picture(sheet, out / f"{name}.png")
+        page.add(Heading(name.capitalize()), Figure(f"{name}.png", f"{name.capitalize()} captions"))
+    places = np.random.default_rng(0).permutation(len(records))[:looks].tolist()
+    looked = write_attention_sheets({run.recipe.row or run.recipe.name: run}, records, pictures, places, out)
+    if looked:
+        page.add(Heading("Where the words were looked for"))
+        page.add(*(Figure(sheet.name, "One panel a word: where it was looked for") for sheet in looked))
+    page.write(out, "captions")
+    return out / "captions.html"
 
 
 def write_attention_sheets(

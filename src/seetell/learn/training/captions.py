@@ -22,7 +22,7 @@ from seetell.learn.models.captioner import Captioner
 from seetell.learn.recipes import Phase, Recipe, RecipeError
 from seetell.learn.training.caption_figures import ToldCaption, write_captions
 from seetell.learn.training.caption_objectives import Batch, HardAttention, Likelihood, Objective, accuracy, split
-from seetell.learn.training.caption_sheets import attention_on_things
+from seetell.learn.training.caption_sheets import attention_on_things, write_caption_sheets
 from seetell.learn.training.inputs import PictureInputs, in_batches
 from seetell.learn.training.materials import Materials, captioned
 from seetell.learn.training.run import Run, Setup, build_model
@@ -193,8 +193,8 @@ def setup(materials: Materials) -> Setup:
 def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Tell every picture of a split and score the captions.
 
-    `beam` (0: the recipe's) and the other settings of `[decoding]` may be given, `meteor` (see `score_captions`) and,
-    as `predictions`, a file for the caption of every picture.
+    `beam` (0: the recipe's) and the other settings of `[decoding]` may be given, `meteor` (see `score_captions`); as
+    `predictions`, a file for the caption of every picture; as `sheet`, a folder for a page that shows some of them.
     """
     assert run.vocabulary is not None
     records, pictures = materials.split(split, captioned)
@@ -212,7 +212,11 @@ def evaluate(run: Run, materials: Materials, split: str, options: Mapping[str, A
         "next_word_accuracy": under_teacher(model, data, np.arange(len(records))),
         **attention_on_things(run, records, decoded),
     }
-    return {**found, "protocol": f"{settings}; {found['protocol']}", "seconds_telling": round(seconds, 4)}
+    found["protocol"] = f"{settings}; {found['protocol']}"
+    if options.get("sheet"):
+        about = f"{materials.dataset.name}, split {split}: {found['protocol']}; CIDEr {found['metrics']['cider']:.1f}."
+        write_caption_sheets(run, records, pictures, decoded, Path(options["sheet"]), about=about)
+    return {**found, "seconds_telling": round(seconds, 4)}
 
 
 def score_told(

@@ -119,9 +119,11 @@ class Run:
         history: list[dict[str, Any]] = checkpoints.state(self.path, "last")["progress"]["history"]
         return history
 
-    def materials(self, specs: Sequence[str], split: str, *, root: Path | None, progress: Progress) -> Materials:
+    def materials(
+        self, data: Sequence[str] | Dataset, split: str, *, root: Path | None, progress: Progress
+    ) -> Materials:
         """Another dataset's split, with features of the encoder that this run was trained with."""
-        dataset = open_data(specs)
+        dataset = data if isinstance(data, Dataset) else open_data(data)
         features = make_features(self.recipe, dataset, (split,), root=root, progress=progress)
         if features.store.spec.encoder_fingerprint != self.encoder_fingerprint:
             raise SeetellError(
