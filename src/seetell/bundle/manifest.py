@@ -84,7 +84,22 @@ class Manifest:
     @property
     def graphs(self) -> tuple[str, ...]:
         """Every graph that it names."""
-        return tuple(name for name in _files(self) if name.endswith(".onnx"))
+        return tuple(name for name in self.named if name.endswith(".onnx"))
+
+    @property
+    def named(self) -> list[str]:
+        """Every file that its parts name, the encoder's graph first."""
+        names = [self.encoder.graph]
+        for head in self.heads:
+            names.append(head.vocabulary)
+            if isinstance(head, RetrieverPart):
+                names += [head.pictures, head.texts]
+            elif isinstance(head, CaptionerPart | TaggerPart):
+                if head.sequence is not None:
+                    names += [head.sequence.start, head.sequence.step]
+                if isinstance(head, TaggerPart) and head.classifier is not None:
+                    names.append(head.classifier.graph)
+        return names
 
     @property
     def fingerprint(self) -> str:
@@ -149,26 +164,12 @@ class Manifest:
             fields.refuse("its captions are to be matched with pictures, and it cannot match")
         if sum(stored.size for stored in self.files.values()) > LARGEST_BUNDLE:
             fields.refuse("it is too large")
-        named = _files(self)
+        named = self.named
         if len(named) != len(set(named)):
             fields.refuse("one of its files is used for two things")
         if set(named) != set(self.files):
             odd = min(set(named) ^ set(self.files))
             fields.refuse(f"{odd[:60]!a} is used but not listed, or listed but not used")
-
-
-def _files(manifest: Manifest) -> list[str]:
-    names = [manifest.encoder.graph]
-    for head in manifest.heads:
-        names.append(head.vocabulary)
-        if isinstance(head, RetrieverPart):
-            names += [head.pictures, head.texts]
-        elif isinstance(head, CaptionerPart | TaggerPart):
-            if head.sequence is not None:
-                names += [head.sequence.start, head.sequence.step]
-            if isinstance(head, TaggerPart) and head.classifier is not None:
-                names.append(head.classifier.graph)
-    return names
 
 
 def _without_nothing(values: dict[str, Any]) -> dict[str, Any]:

@@ -23,19 +23,26 @@ def export(
         float | None,
         typer.Option(help="Captioner with a retriever: how much it counts that the retriever finds a caption to fit."),
     ] = None,
+    beside: Annotated[
+        str, typer.Option(help="A bundle whose other heads are kept: runs take the place of its own of their kind.")
+    ] = "",
     name: Annotated[str, typer.Option(help="What the bundle is called; the folder's name.")] = "",
     about: Annotated[str, typer.Option(help="A sentence about it.")] = "",
     licence: Annotated[str, typer.Option(help="Under which others may use it.")] = "not stated",
     replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of another bundle.")] = False,
 ) -> None:
     """Make a bundle of trained runs, once it is seen to do what they do."""
+    from seetell.bundle import Bundle
+    from seetell.bundle.places import find
     from seetell.evaluation import evaluate_bundle
-    from seetell.learn.export import Description, open_runs
+    from seetell.learn.export import Description, like, open_runs
     from seetell.learn.export import export as make
     from seetell.learn.training.run import open_data
     from seetell.progress import for_terminal
     from seetell.runtime import Suite
 
+    other = Bundle.open(find(beside)) if beside else None
+    smaller = smaller or (like(other) if other is not None else "")
     trained = open_runs(runs)
     specs = data or list(dict.fromkeys(spec for one in trained for spec in one.data))
     dataset = open_data(specs)
@@ -64,6 +71,7 @@ def export(
         smaller=smaller,
         matching=matching,
         measure=(score, ", ".join(specs), split) if pictures else None,
+        beside=other,
         replace=replace,
         say=lambda line: typer.echo(line, err=True),
     )

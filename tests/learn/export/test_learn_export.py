@@ -157,6 +157,43 @@ def test_a_smaller_one_says_what_it_costs(smaller: str, share: float, runs: dict
     assert manifest.tagger.scores[-1].measured_on == "bundle"
 
 
+def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
+    runs: dict[str, Path], tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    suite = [runs["captions"], runs["tags"], runs["match"], "--matching", 2, "--smaller", "int8", "--measure", 4]
+    assert export(*suite, "--out", tmp_path / "before").exit_code == 0
+    again = export(runs["later"], "--beside", tmp_path / "before", "--measure", 4, "--out", tmp_path / "after")
+    assert again.exit_code == 0, again.stderr
+    before, after = Bundle.open(tmp_path / "before"), Bundle.open(tmp_path / "after")
+    assert after.manifest.kinds == before.manifest.kinds
+    assert after.manifest.precision == "int8"
+    assert {layout.name for layout in after.manifest.encoder.layouts} == {"grid", "grid:3", "full_network"}
+    assert after.manifest.captioner is not None
+    assert after.manifest.captioner.matching == 2
+    for name in ("captioner-step.onnx", "captioner.txt", "retriever-pictures.onnx", "retriever-texts.onnx"):
+        assert after.read(name) == before.read(name)
+    assert export(runs["later"], "--out", tmp_path / "alone", "--smaller", "int8").exit_code == 0
+    picture = open_dataset(DATA).split("val")[0].picture
+    with (
+        open_bundle(tmp_path / "before") as old,
+        open_bundle(tmp_path / "after") as new,
+        open_bundle(tmp_path / "alone") as alone,
+    ):
+        assert new.captioner(picture).text == old.captioner(picture).text
+        np.testing.assert_allclose(new.tagger(picture).scores, alone.tagger(picture).scores, atol=1e-5)
+    out = ("--out", tmp_path / "none")
+    assert "sees with another encoder" in refused(runs["own"], *out, "--beside", tmp_path / "before")
+    assert "--smaller int8" in refused(runs["tags"], *out, "--beside", tmp_path / "before", "--smaller", "fp16")
+    assert "Leave out --smaller" in refused(
+        *(runs["captions"], *out, "--smaller", "fp16", "--beside", _whole(runs, tmp_path))
+    )
+
+
+def _whole(runs: dict[str, Path], folder: Path) -> Path:
+    assert export(runs["tags"], "--out", folder / "whole").exit_code == 0
+    return folder / "whole"
+
+
 def test_mistakes_are_one_line_and_told_at_once(
     runs: dict[str, Path], tmp_path: Path, refused: Callable[..., str]
 ) -> None:

@@ -18,11 +18,12 @@ from seetell.learn.encoders.engines import Reading
 from seetell.learn.export.compare import UnequalError, compare
 from seetell.learn.export.graphs import to_onnx
 from seetell.learn.export.heads import make_head
+from seetell.learn.export.kept import Kept, kept_of, like
 from seetell.learn.export.smaller import SMALLER, make_smaller
 from seetell.learn.export.trained import Trained, check_shared, open_runs, plain_numbers
 from seetell.runtime import AnyPicture, Suite
 
-__all__ = ["SMALLER", "Description", "Loss", "Trained", "UnequalError", "export", "open_runs"]
+__all__ = ["SMALLER", "Description", "Loss", "Trained", "UnequalError", "export", "like", "open_runs"]
 
 Measure = Callable[[Suite], Mapping[str, Mapping[str, Any]]]
 """What a suite reaches: for each head {"metrics", "protocol", "pictures"}."""
@@ -58,6 +59,7 @@ def export(
     smaller: str = "",
     matching: float | None = None,
     measure: tuple[Measure, str, str] | None = None,
+    beside: Bundle | None = None,
     replace: bool = False,
     say: Callable[[str], object] = lambda line: None,
 ) -> tuple[Bundle, Loss | None]:
@@ -70,42 +72,47 @@ def export(
         matching: how much it counts, beside a caption's log-probability, that the retriever finds it to fit.
         measure: scores a suite, and the data and split it does so on: what the bundle then says it reaches. Needed
             with `smaller`.
+        beside: a bundle with the same encoder, whose heads stay as they are where none of `trained` takes their place.
         replace: put it in the place of another bundle.
     """
     if smaller and smaller not in SMALLER:
         raise SeetellError(f"there is no {smaller!r} variant", remedy=f"Choose one of: {', '.join(SMALLER)}")
     if smaller and measure is None:
         raise SeetellError("what a smaller variant costs must be measured", remedy="Name a dataset with --data")
-    if matching is not None and not {"captioner", "retriever"} <= {one.kind for one in trained}:
-        raise SeetellError("--matching needs a captioner and a retriever", remedy="Name runs of both, or leave it out")
     check_name(description.name, str(out))
     check_target(out, replace=replace)
     check_shared(trained)
-    manifest, files = _parts(trained, description, say)
+    kept = Kept() if beside is None else kept_of(beside, trained, smaller)
+    if matching is not None and not {"captioner", "retriever"} <= {*kept.heads, *(one.kind for one in trained)}:
+        raise SeetellError("--matching needs a captioner and a retriever", remedy="Name runs of both, or leave it out")
+    manifest, files = _parts(trained, kept, description, say)
     if matching is not None and manifest.captioner is not None:
         manifest = dataclasses.replace(manifest, captioner=dataclasses.replace(manifest.captioner, matching=matching))
     with tempfile.TemporaryDirectory(prefix="seetell-export-") as folder:
         say("Comparing with the checkpoints")
-        with Suite(write_bundle(Path(folder) / "whole", manifest, files)) as suite:
+        with Suite(write_bundle(Path(folder) / "whole", manifest, {**files, **kept.files})) as suite:
             compare(suite, trained, pictures, texts)
             before = _measured(suite, measure, say)
         manifest = _scored(manifest, before, measure)
         if not smaller:
-            return write_bundle(out, manifest, files, replace=replace), None
+            return write_bundle(out, manifest, {**files, **kept.files}, replace=replace), None
         say(f"Rounding weights to {SMALLER[smaller]}")
         small = {n: make_smaller(data, SMALLER[smaller]) if n.endswith(".onnx") else data for n, data in files.items()}
+        small |= kept.files
         manifest = dataclasses.replace(manifest, precision=SMALLER[smaller])
         with Suite(write_bundle(Path(folder) / "small", manifest, small)) as suite:
             after = _measured(suite, measure, say)
     bundle = write_bundle(out, _scored(manifest, after, measure), small, replace=replace)
-    return bundle, Loss(sum(map(len, files.values())), bundle.size, before, after)
+    return bundle, Loss(sum(map(len, (*files.values(), *kept.files.values()))), bundle.size, before, after)
 
 
 def _parts(
-    trained: Sequence[Trained], description: Description, say: Callable[[str], object]
+    trained: Sequence[Trained], kept: Kept, description: Description, say: Callable[[str], object]
 ) -> tuple[Manifest, dict[str, bytes]]:
+    """The whole description, and the files that are made anew."""
     first = trained[0]
-    layouts = {one.layout.layout: one.layout for one in trained}
+    own = (one.layout for one in trained)
+    layouts = {**{spec.layout: Layout(spec.layout, spec.shape, spec.sections) for spec in own}, **kept.layouts}
     say(f"Exporting the encoder {first.encoder.name}")
     encoder = first.encoder.for_inference()
     size = first.preparation.size
@@ -115,13 +122,14 @@ def _parts(
             Reading(encoder.reader(list(layouts)), list(layouts)), {"pixels": pixels}, list(layouts)
         )
     }
-    heads: dict[str, Any] = {}
+    heads: dict[str, Any] = dict(kept.heads)
     for one in trained:
         say(f"Exporting the {one.kind} {one.name}")
         heads[one.kind], more = make_head(one)
         files |= more
+    data = tuple(dict.fromkeys((*description.training_data, *kept.training_data)))
     manifest = Manifest(
-        **dataclasses.asdict(description),
+        **dataclasses.asdict(dataclasses.replace(description, training_data=data)),
         made_by=f"seetell {__version__}",
         precision="float32",
         encoder=EncoderPart(
@@ -129,7 +137,7 @@ def _parts(
             fingerprint=first.encoder.fingerprint(),
             graph="encoder.onnx",
             preparation=first.preparation,
-            layouts=tuple(Layout(spec.layout, spec.shape, spec.sections) for spec in layouts.values()),
+            layouts=tuple(layouts.values()),
         ),
         **heads,
     )
