@@ -15,7 +15,7 @@ from seetell.text import TOKENIZER_NAMES
 _FILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}\.(onnx|txt)")
 # Windows opens devices by these names, whatever the suffix.
 DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
-_LAYOUT = re.compile(r"pooled|levels|full_network|grid(:[1-9][0-9]?)?")
+_LAYOUT = re.compile(r"pooled|levels|full_network|grid(:[1-9][0-9]?|\+levels)?")
 _STATE = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
@@ -46,7 +46,8 @@ class Layout:
         fields.finish()
         if not _LAYOUT.fullmatch(name) or len(layout.shape) != (2 if name.startswith("grid") else 1):
             fields.refuse(f"{name!a} of shape {layout.shape} is not a layout")
-        if sum(layout.sections) != layout.shape[-1]:
+        own = layout.sections[:1] if name == "grid+levels" else layout.sections  # the others stand below the grid
+        if sum(own) != layout.shape[-1]:
             fields.refuse("the sections are not as wide as the layout")
         return layout
 

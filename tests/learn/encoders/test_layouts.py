@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from seetell.errors import SeetellError
 from seetell.learn.encoders import LAYOUTS, Encoder, LayoutSpec
-from seetell.learn.encoders.layouts import Reader
+from seetell.learn.encoders.layouts import Reader, taken_apart
 from seetell.learn.encoders.weights import EncoderName
 
 
@@ -126,6 +126,10 @@ class TestShapes:
         assert found["full_network"].names[:2] == ("features.0", "features.2")
         assert found["full_network"].names[-1] == "pre_logits.fc2"
         assert found["levels"].names == (*(f"features.{i}" for i in (4, 9, 16, 23, 30)), "pooled")
+        below = found.pop("grid+levels")
+        assert (below.shape, below.sections) == ((196 + 11, 512), (512, 64, 128, 256, 512, 512, 4096))
+        assert below.names == (*found["grid"].names, *found["levels"].names)
+        assert below.levels == 5568
         assert all(sum(spec.sections) == spec.shape[-1] for spec in found.values())
         assert all(len(spec.sections) == len(spec.names) for spec in found.values())
 
@@ -223,6 +227,20 @@ def test_one_pass_for_all_layouts_gives_what_each_alone_gives(name: str) -> None
         torch.testing.assert_close(encoder.encode(pixels[1:2], [layout])[layout], alone[1:2], rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["test_efficientnet", "test_resnet", "test_vit", "test_vgg"])
+def test_levels_stand_below_a_grid(name: str) -> None:
+    encoder = Encoder.load("vgg11@random" if name == "test_vgg" else f"{name}@random")
+    pixels = torch.rand(2, 3, 160, 160)
+    found = encoder.encode(pixels, ["grid", "levels", "grid+levels"])
+    spec = encoder.layout("grid+levels")
+    grid, row = taken_apart(found["grid+levels"], spec.levels)
+    assert grid.equal(found["grid"])
+    assert row.equal(found["levels"])
+    assert spec.levels == sum(spec.sections[1:])
+    rest = found["grid+levels"][:, grid.shape[1] :].flatten(1)[:, spec.levels :]
+    assert not rest.any()
+
+
 def test_a_transformers_class_token_is_not_a_place() -> None:
     encoder = Encoder.load("test_vit@random")
     pixels = torch.rand(1, 3, 160, 160)
@@ -239,7 +257,7 @@ def test_a_transformers_class_token_is_not_a_place() -> None:
 class TestRefusals:
     @pytest.mark.parametrize("layout", ["", "Grid", "grid:0", "grid:x", "pooled:2"])
     def test_what_is_no_layout(self, small: Encoder, layout: str) -> None:
-        with pytest.raises(SeetellError, match="There are pooled, grid, levels, full_network and grid:N"):
+        with pytest.raises(SeetellError, match=r"full_network, grid\+levels and grid:N"):
             small.layout(layout)
 
     def test_a_stage_that_the_network_has_not(self, small: Encoder) -> None:

@@ -31,6 +31,7 @@ SUITES = [
     ("merge", "classifier", "two-branch"),
     ("convolutional", "seq2seq-attn", "sentence-match"),
     ("initial",),
+    ("attend-levels",),
 ]
 
 

@@ -7,7 +7,8 @@ import torch
 from PIL import Image
 
 from seetell.learn.encoders import Encoder
-from seetell.learn.encoders.transform import FullNetworkTransform, Standardise
+from seetell.learn.encoders.layouts import taken_apart
+from seetell.learn.encoders.transform import FullNetworkTransform, LevelsBelow, Standardise
 from seetell.learn.export import Trained
 from seetell.learn.models import build
 from seetell.learn.models.classifier import Scorer
@@ -26,6 +27,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     # name: kind, layout, [model], [decoding]
     "attend-soft": ("captioner", "grid", {"kind": "attend", "attention_dimensions": 16, **LSTM}, {"beam": 3}),
     "attend-hard": ("captioner", "grid", {"kind": "attend", "attention": "hard", "gate": False, **LSTM}, {"beam": 2}),
+    "attend-levels": ("captioner", "grid+levels", {"kind": "attend", **LSTM}, {"beam": 2}),
     "merge": ("captioner", "pooled", {"kind": "merge", **LSTM}, {"beam": 1}),
     "initial": ("captioner", "pooled", {"kind": "initial", **LSTM}, {"alpha": 0.7, "block_ngrams": 2}),
     "convolutional": ("captioner", "grid", {"kind": "convolutional", "kernel": 3, "layers": 2, "width": 24}, {}),
@@ -53,7 +55,10 @@ def photographs(count: int = 6) -> list[Image.Image]:
 def fitted(encoder: Encoder, layout: str) -> torch.nn.Module:
     """A transform that is fitted on the photographs, so that an untrained network tells them apart."""
     pixels = torch.from_numpy(np.concatenate([encoder.preparation()(picture) for picture in photographs()]))
-    values = encoder.encode(pixels, [layout])[layout].numpy()
+    read = encoder.encode(pixels, [layout])[layout]
+    if levels := encoder.layout(layout).levels:
+        return LevelsBelow(Standardise.fit([taken_apart(read, levels)[1].numpy()]))
+    values = read.numpy()
     kind = FullNetworkTransform if layout == "full_network" else Standardise
     return kind.fit([values.reshape(-1, values.shape[-1])])
 
@@ -71,6 +76,8 @@ def make(name: str, encoder: Encoder, seed: int = 0) -> Trained:
         "transform": fitted(encoder, layout),
         "trained": 20,
     }
+    if spec.levels:
+        given["levels"] = spec.levels
     if name in ("attentive-match", "two-branch"):
         given["vectors"] = torch.randn(len(vocabulary), 9)
     if name == "sentence-match":

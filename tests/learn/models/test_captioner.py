@@ -11,8 +11,10 @@ from torch.nn.functional import cross_entropy, log_softmax
 
 from seetell.learn.models import build
 from seetell.learn.models.captioner import Captioner, select
+from seetell.learn.recipes import RecipeError
 
 WORDS, FEATURES, PLACES = 23, 12, 6
+LEVELS = 15  # features of stages, in two rows below the places
 START = 1
 SETTINGS = {
     "merge": {"kind": "merge", "units": 32, "word_dimensions": 8},
@@ -21,6 +23,7 @@ SETTINGS = {
     "attend-soft": {"kind": "attend", "units": 32, "word_dimensions": 16, "attention_dimensions": 16},
     "attend-hard": {"kind": "attend", "attention": "hard", "gate": False, "units": 32, "word_dimensions": 16},
     "attend-narrow": {"kind": "attend", "units": 32, "word_dimensions": 16, "annotation_dimensions": 8, "tied": True},
+    "attend-levels": {"kind": "attend", "units": 32, "word_dimensions": 16, "levels_dropout": 0.0},
 }
 ATTENDING = [name for name in SETTINGS if name.startswith(("attend", "convolutional"))]
 Make = Callable[..., Captioner]
@@ -28,13 +31,19 @@ Make = Callable[..., Captioner]
 
 def make(name: str, seed: int = 0, **more: object) -> Captioner:
     torch.manual_seed(seed)
-    model = build({**SETTINGS[name], **more}, features=FEATURES, words=WORDS, transform=nn.Identity())
+    model = build({**SETTINGS[name], **more}, words=WORDS, transform=nn.Identity(), **given(name))
     assert isinstance(model, Captioner)
     return model.eval()
 
 
+def given(name: str) -> dict[str, int]:
+    """What the features decide."""
+    return {"features": FEATURES, **({"levels": LEVELS} if name == "attend-levels" else {})}
+
+
 def pictures(name: str, count: int = 4) -> Tensor:
-    shape = (count, PLACES, FEATURES) if name in ATTENDING else (count, FEATURES)
+    places = PLACES + 2 if name == "attend-levels" else PLACES
+    shape = (count, places, FEATURES) if name in ATTENDING else (count, FEATURES)
     return torch.randn(shape, generator=torch.Generator().manual_seed(5))
 
 
@@ -178,13 +187,29 @@ def test_given_word_vectors_are_used_and_left_alone_when_frozen(name: str) -> No
     for freeze in (True, False):
         model = build(
             {**SETTINGS[name], "freeze": freeze},
-            features=FEATURES,
             words=WORDS,
             transform=nn.Identity(),
             vectors=vectors.clone(),
+            **given(name),
         )
         model(pictures(name), captions()).logits.square().sum().backward()
         table = model.words.table.weight
         assert torch.equal(table, vectors)
         assert table.requires_grad is not freeze
         assert (table.grad is None) is freeze
+
+
+def test_levels_below_the_grid_are_read_and_filling_is_not() -> None:
+    model, features, tokens = make("attend-levels"), pictures("attend-levels"), captions()
+    told = model(features, tokens).logits
+    filling, level = features.clone(), features.clone()
+    filling[:, -1, LEVELS - FEATURES :] += 1
+    level[:, -1, LEVELS - FEATURES - 1] += 1
+    assert torch.equal(model(filling, tokens).logits, told)
+    assert (model(level, tokens).logits - told).abs().amax(2).min() > 1e-5
+
+
+@pytest.mark.parametrize("name", ["convolutional", "merge"])
+def test_models_that_read_no_levels_say_so(name: str) -> None:
+    with pytest.raises(RecipeError, match="reads no levels"):
+        build(SETTINGS[name], words=WORDS, transform=nn.Identity(), **given("attend-levels"))

@@ -1,4 +1,4 @@
-"""The four layouts of a picture's features, and the module that reads them from a network in one pass.
+"""The layouts of a picture's features, and the module that reads them from a network in one pass.
 
 - `pooled` (D): the penultimate vector, what the classifier would read. VGG: fc7 after its ReLU.
 - `grid` (L × D): annotation vectors, the places of the network's last feature map row by row. VGG: the map before the
@@ -7,6 +7,8 @@
   (Ren). VGG's stages are its five pooling layers; any other network's are those that timm lists (`feature_info`).
 - `full_network` (a row of `sections`): every convolution and fully connected layer but the classifier, after
   normalisation and activation, averaged over its places (Vilalta et al.); `taps.py` has the rule.
+- `grid+levels` (L + R × D): the places of `grid`, and below them the row of `levels`, cut into R rows of the grid's
+  width, the last filled up with zeros. Its sections are the grid's width and then those of `levels`.
 
 For a VGG without fully connected layers `pooled` is the averaged map that `grid` gives.
 """
@@ -22,7 +24,8 @@ from torch import Tensor, nn
 from seetell.errors import SeetellError
 from seetell.learn.encoders.taps import Tap, watching
 
-LAYOUTS = ("pooled", "grid", "levels", "full_network")
+GRID_AND_LEVELS = "grid+levels"
+LAYOUTS = ("pooled", "grid", "levels", "full_network", GRID_AND_LEVELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class LayoutSpec:
     Args:
         layout: its name.
         shape: one picture's values: (D,) or (L, D).
-        sections: the widths that a row is divided into; their sum is D.
+        sections: the widths that a row is divided into; their sum is D. Of `grid+levels`: D, then those of `levels`.
         names: for each section the part of the network that it comes from.
     """
 
@@ -40,6 +43,11 @@ class LayoutSpec:
     shape: tuple[int, ...]
     sections: tuple[int, ...]
     names: tuple[str, ...]
+
+    @property
+    def levels(self) -> int:
+        """How many features stand below a grid's places; 0 where none do."""
+        return sum(self.sections[1:]) if self.layout == GRID_AND_LEVELS else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,8 @@ class Reader(nn.Module):
         self.layouts = tuple(layouts)
         self.prefix: int = getattr(network, "num_prefix_tokens", 0)
         convolutions_only = isinstance(network, VGG) and isinstance(network.pre_logits, nn.Identity)
-        self.needs_head = not convolutions_only and not all(layout.startswith("grid") for layout in layouts)
+        grids_only = all(layout.startswith("grid") and layout != GRID_AND_LEVELS for layout in layouts)
+        self.needs_head = not convolutions_only and not grids_only
         self.places: dict[str, list[_Place]] = {}
         for layout in layouts:
             self.places[layout] = self._places(layout, taps)
@@ -87,6 +96,8 @@ class Reader(nn.Module):
         check_layout(layout)
         if layout == "full_network":
             return [_Place(tap.layer, tap.module, tap.width, tap.call, tap.axis) for tap in taps]
+        if layout == GRID_AND_LEVELS:
+            return [*self._places("grid", ()), *self._places("levels", ())]
         if layout == "levels":
             return [_Place(module, module, width, prefix=self.prefix) for module, width in stages(self.network)]
         if layout == "grid" and isinstance(self.network, VGG):
@@ -120,6 +131,10 @@ class Reader(nn.Module):
         for layout in self.layouts:
             if layout == "pooled":
                 features[layout] = pooled
+            elif layout == GRID_AND_LEVELS:
+                given = self.places[layout][0].place_by_place
+                grid, *levels = parts[layout] if given else (self._grid(last), *parts[layout])
+                features[layout] = put_below(grid, torch.cat([*levels, pooled], 1))
             elif layout.startswith("grid"):
                 features[layout] = parts[layout][0] if parts[layout] else self._grid(last)
             else:
@@ -137,7 +152,10 @@ class Reader(nn.Module):
         for layout, values in features.items():
             names = [place.name for place in self.places[layout]]
             sections = [place.width for place in self.places[layout]]
-            if layout == "levels" or not names:
+            if layout == GRID_AND_LEVELS:
+                grid, levels = Reader(self.network, ["grid", "levels"]).describe(pixels).values()
+                names, sections = [*grid.names, *levels.names], [*grid.sections, *levels.sections]
+            elif layout == "levels" or not names:
                 names.append("pooled" if layout in ("levels", "pooled") else "last map")
                 sections.append(values.shape[-1] - (sum(sections) if layout == "levels" else 0))
             specs[layout] = LayoutSpec(layout, tuple(values.shape[1:]), tuple(sections), tuple(names))
@@ -193,6 +211,20 @@ def annotation_vectors(features: Tensor, width: int, prefix: int = 0) -> Tensor:
     if features.ndim == 4:
         return (features.flatten(2).transpose(1, 2)) if features.shape[1] == width else features.flatten(1, 2)
     return features[:, prefix:]
+
+
+def put_below(grid: Tensor, row: Tensor) -> Tensor:
+    """A grid (N, L, D) with a row (N, W) of features below it, end to end in rows of its width: (N, L + R, D)."""
+    width = grid.shape[-1]
+    rows = (row.shape[-1] + width - 1) // width  # in this way: followed by an exporter, −(−a // b) rounds down
+    filled = nn.functional.pad(row, (0, rows * width - row.shape[-1]))
+    return torch.cat([grid, filled.view(-1, rows, width)], -2)
+
+
+def taken_apart(features: Tensor, levels: int) -> tuple[Tensor, Tensor]:
+    """What `put_below` put together: the grid, and the row of so many features."""
+    rows = (levels + features.shape[-1] - 1) // features.shape[-1]
+    return features[..., :-rows, :], features[..., -rows:, :].flatten(-2)[..., :levels]
 
 
 def average(features: Tensor, width: int, batch: int, axis: int | None = None) -> Tensor:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -57,7 +58,7 @@ class StoreSpec:
         network = self.encoder.partition("@")[0]
         view = "ten-" if self.preparation.crops == "ten" else "whole-" if self._whole else ""
         view += "mirrored-" if self.mirrored else ""
-        return f"{network}-{self.layout.layout.replace(':', '')}-{view}{self.precision}-{digest}"
+        return f"{network}-{re.sub(r'[:+]', '', self.layout.layout)}-{view}{self.precision}-{digest}"
 
     @property
     def view_options(self) -> str:

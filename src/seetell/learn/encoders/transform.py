@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seetell.errors import SeetellError
+from seetell.learn.encoders.layouts import put_below, taken_apart
 
 _CONSTANT = 1e-9  # a deviation this small beside the mean is rounding
 _FAR = 5.0  # deviations; where few pictures make up a deviation, one may be a hundred of them away
@@ -149,6 +150,22 @@ class Principal(Standardise):
 
     def _held(self, rows: Tensor) -> Tensor:
         return super().forward(rows).clamp(-_FAR, _FAR)
+
+
+class LevelsBelow(nn.Module):
+    """The transform of `grid+levels`: the grid as it is, the levels standardised and held to ±5.
+
+    Args:
+        levels: fitted on the levels, or of their number.
+    """
+
+    def __init__(self, levels: Standardise) -> None:
+        super().__init__()
+        self.levels = levels
+
+    def forward(self, features: Tensor) -> Tensor:
+        grid, row = taken_apart(features, len(self.levels.mean))
+        return put_below(grid, self.levels(row).clamp(-_FAR, _FAR))
 
 
 def _moments(batches: Iterable[NDArray[Any]]) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:

@@ -44,5 +44,8 @@ def build(settings: Mapping[str, Any], **given: Any) -> nn.Module:
             near = difflib.get_close_matches(key, set(known) - set(given), n=1)
             remedy = f"Did you mean {near[0]!r}?" if near else f"It takes: {', '.join(set(known) - set(given))}"
             raise RecipeError(f"the model {kind} has no setting {key!r}", where="[model]", remedy=remedy)
+    if "levels" in given and "levels" not in known:
+        where = "[encoder] layout"
+        raise RecipeError(f"the model {kind} reads no levels below a grid", where=where, remedy="Set it to grid")
     model: nn.Module = constructor(**chosen, **{key: value for key, value in given.items() if key in known})
     return model

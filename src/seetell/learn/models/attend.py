@@ -16,7 +16,8 @@ replaced by its expectation, which is soft attention. The terms that the learnin
 returned for the loss. Out of training it looks at the most probable place.
 
 Departures: f_init,c and f_init,h are given one hidden layer, their number not being said. As options: annotation
-vectors mapped once to fewer dimensions, which makes every step cheaper; E and L_o sharing their weights.
+vectors mapped once to fewer dimensions, which makes every step cheaper; E and L_o sharing their weights; and what the
+network's earlier stages saw (`grid+levels`), mapped to a vector that is added to every a_i, and so to every ẑ_t.
 """
 
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax, one_hot
 
+from seetell.learn.encoders.layouts import taken_apart
 from seetell.learn.models.captioner import Captioner, State, Teacher
 from seetell.learn.models.lstm import LSTM, Steps
 from seetell.learn.models.packing import Packing
@@ -43,6 +45,7 @@ class Attend(Captioner):
     features: width of one annotation vector of the grid.
     words: size of the vocabulary.
     transform: what is done to raw features first; fitted on the training split.
+    levels: how many features of the network's stages stand below the grid; 0: none.
     attention: "soft" or "hard".
     gate: let the gate β scale the context.
     expected: hard attention: the share of pictures whose place is replaced by its expectation, in training.
@@ -53,6 +56,7 @@ class Attend(Captioner):
     dropout: on h_t and on the deep output layer.
     word_dropout: on the word vectors that are read.
     picture_dropout: on the annotation vectors.
+    levels_dropout: on the features of stages.
     vectors: pre-trained word vectors, if any.
     freeze: leave given word vectors as they are.
     tied: let E and L_o share their weights; word vectors must then be trained.
@@ -65,6 +69,7 @@ class Attend(Captioner):
         features: int,
         words: int,
         transform: nn.Module,
+        levels: int = 0,
         attention: Literal["soft", "hard"] = "soft",
         gate: bool = True,
         expected: float = 0.5,
@@ -75,6 +80,7 @@ class Attend(Captioner):
         dropout: float = 0.5,
         word_dropout: float = 0.0,
         picture_dropout: float = 0.0,
+        levels_dropout: float = 0.3,
         vectors: Tensor | None = None,
         freeze: bool = False,
         tied: bool = False,
@@ -88,6 +94,8 @@ class Attend(Captioner):
         else:
             self.annotation_map = nn.Identity()
         depth, width = annotation_dimensions or features, self.words.dimensions
+        self.levels = levels
+        self.levels_map = nn.Sequential(nn.Dropout(levels_dropout), nn.Linear(levels, depth)) if levels else None
         self.key = nn.Linear(depth, attention_dimensions)  # P
         self.query = nn.Linear(units, attention_dimensions, bias=False)  # Q
         self.energy = nn.Linear(attention_dimensions, 1, bias=False)  # w
@@ -106,8 +114,13 @@ class Attend(Captioner):
         self.picture_dropout = nn.Dropout(picture_dropout)
 
     def start(self, features: Tensor) -> State:
-        """(B, L, features)."""
-        annotations = self.annotation_map(self.picture_dropout(self.transform(features)))  # (B, L, D)
+        """(B, L, features), and where there are levels, these below the L places."""
+        grid = self.transform(features)
+        if self.levels_map is None:
+            annotations = self.annotation_map(self.picture_dropout(grid))  # (B, L, D)
+        else:
+            grid, row = taken_apart(grid, self.levels)
+            annotations = self.annotation_map(self.picture_dropout(grid)) + self.levels_map(row)[:, None]
         mean = annotations.mean(1)
         state = {
             "annotations": annotations,

@@ -12,6 +12,8 @@ from seetell.data import Dataset, Record
 from seetell.errors import DatasetError
 from seetell.images import Preparation
 from seetell.learn.encoders import Encoder, FeatureStore, FullNetworkTransform, LayoutSpec, Principal, Standardise
+from seetell.learn.encoders.layouts import GRID_AND_LEVELS, taken_apart
+from seetell.learn.encoders.transform import LevelsBelow
 from seetell.learn.models.later_stages import LaterStages
 from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import EncoderSettings, Recipe, RecipeError
@@ -95,6 +97,8 @@ class Materials:
     def _fitted(self, pictures: PictureInputs, first: LaterStages | None = None) -> nn.Module:
         """A transform for features, or for what later stages make of them."""
         name, layout = transform_name(self.recipe.encoder), self.features.layout
+        if layout.levels:
+            return self._fitted_levels(pictures, layout.levels)
         if name in ("none", "unit"):
             return unfitted_transform(self.recipe.encoder, layout, layout.shape[-1])
         most = FITTED_ON_GRIDS if len(layout.shape) > 1 else FITTED_ON.get(name, len(pictures))
@@ -104,6 +108,12 @@ class Materials:
             return Principal.fit(batches, **_principal(self.recipe.encoder, layout))
         kind = FullNetworkTransform if name == "full_network" else Standardise
         return kind.fit(batches)
+
+    def _fitted_levels(self, pictures: PictureInputs, levels: int) -> LevelsBelow:
+        """What stands below a grid is standardised; the grid is left alone."""
+        chosen = np.unique(np.linspace(0, len(pictures) - 1, FITTED_ON_GRIDS).astype(int))
+        batches = (pictures.batch(chosen[some]) for some in in_batches(len(chosen), 256))
+        return LevelsBelow(Standardise.fit(taken_apart(batch, levels)[1].numpy() for batch in batches))
 
 
 def _stored(features: Features, records: Sequence[Record]) -> StoredFeatures:
@@ -124,6 +134,12 @@ def _read(features: Tensor, first: LaterStages | None) -> np.ndarray:
 def transform_name(encoder: EncoderSettings) -> str:
     """The transform of a recipe, or the one its layout usually takes."""
     name = encoder.transform or {"pooled": "unit", "full_network": "full_network"}.get(encoder.layout, "none")
+    if name != "none" and encoder.layout == GRID_AND_LEVELS:
+        raise RecipeError(
+            f"{GRID_AND_LEVELS} has a transform of its own",
+            where="[encoder] transform",
+            remedy="Leave it out, or set encoder.layout=grid",
+        )
     if name not in TRANSFORMS:
         raise RecipeError(
             f"there is no transform {name!r}",
@@ -157,6 +173,8 @@ def later_stages(settings: EncoderSettings) -> LaterStages:
 
 def unfitted_transform(encoder: EncoderSettings, layout: LayoutSpec, width: int) -> nn.Module:
     """A transform without statistics, for features of some width."""
+    if layout.levels:
+        return LevelsBelow(Standardise(layout.levels))
     match transform_name(encoder):
         case "unit":
             return Unit()

@@ -141,6 +141,7 @@ def build_model(recipe: Recipe, layout: LayoutSpec, given: Mapping[str, Any], **
     values: dict[str, Any] = {
         "features": getattr(more["transform"], "width", layout.shape[-1]),  # a transform may change their number
         "sections": layout.sections,
+        **({"levels": layout.levels} if layout.levels else {}),
         **{key: value for key, value in given.items() if key != "vector_dimensions"},
     }
     if "vector_dimensions" in given:  # room for word vectors; a checkpoint fills it
