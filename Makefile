@@ -31,7 +31,7 @@ demo: .venv-base/installed
 
 builtin: .venv/installed
 	.venv/bin/python tools/builtin.py $(DATA) $(if $(PICTURES),--pictures $(PICTURES)) $(if $(LIMIT),--limit $(LIMIT)) \
-	    $(if $(OUT),--out $(OUT)) $(if $(RUNS),--runs $(RUNS))
+	    $(if $(OUT),--out $(OUT)) $(if $(RUNS),--runs $(RUNS)) $(if $(KEEP),--keep $(KEEP))
 
 test: .venv/installed test-base
 	.venv/bin/python -m pytest -m "not slow"

@@ -1,12 +1,13 @@
 """The built-in suite from its data: features, three runs, one bundle, its scores, its card.
 
-    make builtin DATA=folder [PICTURES=folder] [LIMIT=2000] [OUT=folder] [RUNS=folder]
+    make builtin DATA=folder [PICTURES=folder] [LIMIT=2000] [OUT=folder] [RUNS=folder] [KEEP=tags,retrieval]
 
 DATA holds `flickr8k`, and in `coco` the tables `labels.tsv` and `captions.jsonl`; COCO's pictures are in
 `coco/train2017` unless --pictures says where. What is trained stands in `builtin.toml`. Stopped at any moment, it goes
 on where it was; a run that is finished is used as it is. The bundle goes into the package and the page of its scores
 into docs/results; with a limit (so many pictures of each split of each dataset) both go into the work folder. At the
-end it prints a hash of every file: two builds on one machine can be compared.
+end it prints a hash of every file: two builds on one machine can be compared. With --keep, heads of the bundle that is
+in the package stay as they are, beside new ones.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ from seetell.progress import for_terminal
 from seetell.runtime import Suite, open_bundle
 
 ROOT = Path(__file__).resolve().parent.parent
-HEADS = ("captions", "tags", "retrieval")  # the stages that are shipped, and the folders of their runs
+HEADS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}  # stages that are shipped
 COMPARED = 16  # pictures on which bundle and checkpoints must agree
 BUILT_IN = re.compile(r"(<!-- builtin:begin -->\n).*(<!-- builtin:end -->)", re.DOTALL)
 CARD, FAILURES = "MODEL_CARD.md", "failures.png"
@@ -58,25 +59,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--no-training", action="store_true", help="use the runs as they are, finished or not")
     parser.add_argument("--store", type=Path, help="where features are kept")
     parser.add_argument("--out", type=Path, help="the bundle's folder")
+    parser.add_argument("--keep", default="", help="heads that stay as they are, separated by commas: tags,retrieval")
     parser.add_argument("--plan", type=Path, default=ROOT / "tools" / "builtin.toml")
     given = parser.parse_args(arguments)
     plan = tomllib.loads(given.plan.read_text(encoding="utf-8"))
     work = given.work or ROOT / "build" / ("builtin" + (f"-{given.limit}" if given.limit else ""))
     runs = given.runs or work / "runs"
     data = specs(plan, given.data, given.pictures or given.data / "coco" / "train2017", given.limit)
-    out = given.out or (work / plan["name"] if given.limit else ROOT / "src" / "seetell" / "builtin" / plan["name"])
+    shipped = ROOT / "src" / "seetell" / "builtin" / plan["name"]
+    out = given.out or (work / plan["name"] if given.limit else shipped)
+    kept = [name.strip() for name in given.keep.split(",") if name.strip()]
     commit = made_by().get("commit", "")  # before the bundle is written, which would count as a change
     try:
         if not given.no_training:
-            train_all(plan, given.plan.parent, data, runs, given.store)
-        heads = [runs / head for head in HEADS]
-        made = pack(plan, data, heads, work)
+            train_all(plan, given.plan.parent, data, runs, given.store, kept)
+        heads = [runs / head for head in HEADS if head not in kept]
+        made = pack(plan, data, heads, work, Bundle.open(shipped) if kept else None)
+        before = {name: said_before(shipped / CARD, f"- **{name}**") for name in kept}
         scores = {name: measure(made, data[name], work) for name in plan["tested"]}
         bundle = ship(made, scores, out)
         say(f"{out}: {bundle.size / 1e6:.1f} MB")
-        write_text(out / CARD, card(plan, bundle, heads, scores, out, commit))
-        page = work if given.limit else ROOT / "docs" / "results"
-        write_text(page / "builtin.md", results(plan, bundle, heads, scores, work).markdown())
+        write_text(out / CARD, card(plan, bundle, heads, scores, out, commit, before.values()))
+        page, there = (work if given.limit else ROOT / "docs" / "results"), ROOT / "docs" / "results" / "builtin.md"
+        rows = [said_before(there, f"| {name} |").strip("| ").split(" | ") for name in kept]
+        write_text(page / "builtin.md", results(plan, bundle, heads, scores, work, rows).markdown())
         say(f"{page / 'builtin.md'}")
         if not given.limit:
             fill_readme(ROOT / "README.md", beside_published(plan, scores))
@@ -101,10 +107,27 @@ def specs(plan: Mapping[str, Any], data: Path, pictures: Path, limit: int) -> di
 # Training
 
 
-def train_all(plan: Mapping[str, Any], where: Path, data: Mapping[str, str], runs: Path, store: Path | None) -> None:
+def said_before(path: Path, start: str) -> str:
+    """The line of a page that begins so."""
+    found = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith(start)]
+    if not found:
+        raise SeetellError(f"no line begins with {start!r}", where=str(path), remedy="Make this head anew, too")
+    return found[-1]
+
+
+def train_all(
+    plan: Mapping[str, Any],
+    where: Path,
+    data: Mapping[str, str],
+    runs: Path,
+    store: Path | None,
+    kept: Sequence[str] = (),
+) -> None:
     """Every stage that is not finished, features first: all that one pass through the network can give at once."""
     todo: list[tuple[Path, Recipe, list[str]]] = []
     for stage in plan["stages"]:
+        if stage["name"].partition("-")[0] in kept:
+            continue
         folder = runs / stage["name"]
         if (folder / "last.json").exists() and Run.open(folder).finished:
             say(f"{stage['name']}: finished, {folder}")
@@ -138,10 +161,13 @@ def make_features(spec: str, recipes: Sequence[Recipe], store: Path | None) -> N
 # Packing
 
 
-def pack(plan: Mapping[str, Any], data: Mapping[str, str], runs: Sequence[Path], work: Path) -> Bundle:
+def pack(
+    plan: Mapping[str, Any], data: Mapping[str, str], runs: Sequence[Path], work: Path, beside: Bundle | None = None
+) -> Bundle:
     """The runs as one bundle; one that was made of the same weights in the same way before is kept."""
     weights = [next((run / "best").glob("*/model.safetensors")) for run in runs]
     made_of = [*(each.read_bytes() for each in weights), str(plan.get("matching")).encode()]
+    made_of += [beside.fingerprint.encode()] if beside is not None else []
     key = hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in made_of)).hexdigest()[:16]
     out = work / "bundles" / f"{key}-{plan['smaller'] or 'whole'}" / plan["name"]
     if (out / "bundle.json").exists():
@@ -167,6 +193,7 @@ def pack(plan: Mapping[str, Any], data: Mapping[str, str], runs: Sequence[Path],
         smaller=plan["smaller"],
         matching=plan.get("matching"),
         measure=(score, "flickr8k, coco-labels", "val"),
+        beside=beside,
         say=say,
     )
     cost = dataclasses.asdict(loss) if loss is not None else {}
@@ -283,9 +310,14 @@ def fill_readme(path: Path, table: Table) -> None:
 
 
 def results(
-    plan: Mapping[str, Any], bundle: Bundle, runs: Sequence[Path], scores: Mapping[str, Any], work: Path
+    plan: Mapping[str, Any],
+    bundle: Bundle,
+    runs: Sequence[Path],
+    scores: Mapping[str, Any],
+    work: Path,
+    kept: Sequence[list[str]] = (),
 ) -> Page:
-    """The page of docs/results."""
+    """The page of docs/results; `kept` are rows on the training of heads that were made before."""
     exported = read_json(bundle_folder(bundle, work) / "export.json")
     page = Page("The built-in suite")
     page.add(
@@ -301,7 +333,7 @@ def results(
         Heading("Training"),
         Table(
             ["head", "recipe", "epochs", "best validation score", "time"],
-            [training_row(Run.open(run)) for run in runs],
+            [*(training_row(Run.open(run)) for run in runs), *kept],
         ),
         Paragraph(f"Packed and compared with the checkpoints in {minutes(exported['seconds'])}."),
     )
@@ -310,7 +342,7 @@ def results(
             [f"{kind}: {metric}", f"{before:.2f}", f"{flat(exported['after'][kind]['metrics'])[metric]:.2f}"]
             for kind, report in exported["before"].items()
             for metric, before in flat(report["metrics"]).items()
-            if metric in SHOWN[kind]
+            if metric in SHOWN[kind] and kind in [HEADS[run.name] for run in runs]
         ]
         before, after = exported["bytes_before"] / 1e6, exported["bytes_after"] / 1e6
         page.add(
@@ -344,9 +376,18 @@ def minutes(seconds: float) -> str:
 
 
 def card(
-    plan: Mapping[str, Any], bundle: Bundle, runs: Sequence[Path], scores: Mapping[str, Any], out: Path, commit: str
+    plan: Mapping[str, Any],
+    bundle: Bundle,
+    runs: Sequence[Path],
+    scores: Mapping[str, Any],
+    out: Path,
+    commit: str,
+    kept: Iterable[str] = (),
 ) -> str:
-    """The model card: the template, filled in. It holds nothing that differs between two builds of one commit."""
+    """The model card: the template, filled in. It holds nothing that differs between two builds of one commit.
+
+    `kept` are lines on the training of heads that were made before.
+    """
     manifest = bundle.manifest
     training = []
     for run in map(Run.open, runs):
@@ -372,7 +413,7 @@ def card(
         encoder=manifest.encoder.name,
         layouts=", ".join(f"`{layout.name}`" for layout in manifest.encoder.layouts),
         labels=labels,
-        training="\n".join(training),
+        training="\n".join([*training, *kept]),
         scores=told,
         failures=failures(plan["failures"], bundle, out),
     )

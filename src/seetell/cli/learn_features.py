@@ -22,7 +22,9 @@ def features(
     ] = "tf_efficientnet_lite2",
     layout: Annotated[
         list[str] | None,
-        typer.Option(help="pooled, grid (the default), grid:STAGE, levels, full_network; may be repeated: one pass."),
+        typer.Option(
+            help="pooled, grid (the default), grid:STAGE, levels, grid+levels, full_network; may be repeated: one pass."
+        ),
     ] = None,
     crops: Annotated[int, typer.Option(help="1, or 10: corners, centre and their mirror images, averaged.")] = 1,
     view: Annotated[
