@@ -302,12 +302,13 @@ def _attention_sheets(asking: Asking) -> None:
         for name, folder in folders.items()
         if (record := finished(folder)) is not None and record.settings["model"].get("kind") == "attend"
     }
-    if runs:
-        first = next(iter(runs.values()))
-        materials = first.materials(shown, "test", root=asking.root, progress=SILENT)
+    records: list[Record] = []
+    seen = {}
+    for name, run in runs.items():
+        materials = run.materials(shown, "test", root=asking.root, progress=SILENT)
         records, pictures = materials.split("test", lambda record: True)
-        prefix = f"{asking.table.name}-"
-        write_attention_sheets(runs, records, pictures, range(len(records)), asking.out, prefix=prefix)
+        seen[name] = (run, pictures)
+    write_attention_sheets(seen, records, range(len(records)), asking.out, prefix=f"{asking.table.name}-")
 
 
 def given_files(pairs: Sequence[str]) -> dict[str, str]:

@@ -30,8 +30,9 @@ def soft(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_sheets_are_written(soft: Run, tmp_path: Path) -> None:
     records, pictures = soft.materials(["scenes:40"], "test", root=None, progress=SILENT).split("test", captioned)
-    one = write_attention_sheets({"soft": soft}, records, pictures, [1, 3], tmp_path / "one")
-    both = write_attention_sheets({"soft": soft, "again": soft}, records, pictures, [1, 3], tmp_path / "both")
+    one = write_attention_sheets({"soft": (soft, pictures)}, records, [1, 3], tmp_path / "one")
+    two = {"soft": (soft, pictures), "again": (soft, pictures)}
+    both = write_attention_sheets(two, records, [1, 3], tmp_path / "both")
     assert len(one) == len(both) == 2
     for alone, pair in zip(one, both, strict=True):
         assert Image.open(pair).height > 1.5 * Image.open(alone).height

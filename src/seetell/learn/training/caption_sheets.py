@@ -62,7 +62,7 @@ def write_caption_sheets(
         save_picture(sheet, out / f"{name}.png")
         page.add(Heading(name.capitalize()), Figure(f"{name}.png", f"{name.capitalize()} captions"))
     places = np.random.default_rng(0).permutation(len(records))[:looks].tolist()
-    looked = write_attention_sheets({run.recipe.row or run.recipe.name: run}, records, pictures, places, out)
+    looked = write_attention_sheets({run.recipe.row or run.recipe.name: (run, pictures)}, records, places, out)
     if looked:
         page.add(Heading("Where the words were looked for"))
         page.add(*(Figure(sheet.name, "One panel a word: where it was looked for") for sheet in looked))
@@ -71,9 +71,8 @@ def write_caption_sheets(
 
 
 def write_attention_sheets(
-    runs: Mapping[str, Run],
+    runs: Mapping[str, tuple[Run, PictureInputs]],
     records: Sequence[Record],
-    pictures: PictureInputs,
     places: Sequence[int],
     out: Path,
     *,
@@ -82,12 +81,12 @@ def write_attention_sheets(
     """Write a sheet a picture with the attention of each run below the other's: soft above hard (Xu, Figure 3).
 
     Args:
-        runs: by the name they have on the sheet.
+        runs: by the name they have on the sheet, each with the records' pictures as it reads them.
         places: which pictures.
         prefix: what the files' names begin with.
     """
     chosen = np.asarray(places)
-    by_run = {name: (run, told_by(run, pictures, chosen)) for name, run in runs.items()}
+    by_run = {name: (run, told_by(run, pictures, chosen)) for name, (run, pictures) in runs.items()}
     paths = []
     for number, place in enumerate(places):
         picture = _open(records[place])
@@ -97,7 +96,7 @@ def write_attention_sheets(
             if one.attention is not None and run.vocabulary is not None and len(one.tokens):
                 told.append(Told(run.vocabulary.decode(one.tokens.tolist()), one.attention, one.gate, name))
         if told:
-            box = next(iter(runs.values())).preparation.visible_box(picture.size)
+            box = next(iter(by_run.values()))[0].preparation.visible_box(picture.size)
             paths.append(out / f"{prefix}attention-{Path(records[place].key).stem}.png")
             save_picture(attention_sheet(picture, told, box=box), paths[-1])
     return paths
