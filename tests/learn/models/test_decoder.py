@@ -27,7 +27,7 @@ def test_rows_are_moved_as_the_model_itself_would(name: str, rows: list[int]) ->
         if looked is not None:
             np.testing.assert_allclose(weights, looked.detach().numpy(), atol=1e-5)
         assert (weights is None) == (looked is None)
-        assert (gate is not None) == (name in ("attend-soft", "attend-narrow"))
+        assert (gate is not None) == (name in ("attend-soft", "attend-narrow", "attend-levels"))
     held = decoder.select(held, np.array(rows))
     state = select(state, torch.tensor(rows))
     after, _, _ = decoder.step(np.full(len(rows), START), held)
