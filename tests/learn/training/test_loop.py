@@ -70,14 +70,16 @@ def test_it_learns_and_keeps_the_best(tmp_path: Path) -> None:
         assert task.validate().score == best["score"]
 
 
-@pytest.mark.parametrize("average", [0.0, 0.9])
+@pytest.mark.parametrize(("average", "blend"), [(0.0, 0.0), (0.9, 0.0), (0.9, 0.3), (0.0, 0.3)])
 @pytest.mark.parametrize("steps", [8, 16, 24, 32, 40])
-def test_stopped_after_any_epoch_and_resumed_it_ends_bit_equal(tmp_path: Path, steps: int, average: float) -> None:
-    whole = loop(tmp_path / "whole", recipe(3, 3, average=average))
-    expected = whole.fit()
+def test_stopped_after_any_epoch_and_resumed_it_ends_bit_equal(
+    tmp_path: Path, steps: int, average: float, blend: float
+) -> None:
+    trained = recipe(3, 3, average=average, blend=blend)
+    expected = loop(tmp_path / "whole", trained).fit()
     taken = iter(range(10_000))
-    loop(tmp_path / "cut", recipe(3, 3, average=average), stop=lambda state: next(taken) == steps).fit()
-    resumed = loop(tmp_path / "cut", recipe(3, 3, average=average))
+    loop(tmp_path / "cut", trained, stop=lambda state: next(taken) == steps).fit()
+    resumed = loop(tmp_path / "cut", trained)
     assert without_time(resumed.fit(resume=True)) == without_time(expected)
     for name in ("last", "best"):
         one, other = (checkpoints.load(tmp_path / run, name) for run in ("whole", "cut"))
@@ -94,6 +96,18 @@ def test_resumed_in_the_middle_of_an_epoch_it_ends_bit_equal(tmp_path: Path, mon
     assert checkpoints.load(tmp_path / "cut", "last").state["progress"]["step"] == 5
     resumed = loop(tmp_path / "cut", recipe(3)).fit(resume=True)
     assert without_time(resumed) == without_time(expected)
+
+
+@pytest.mark.parametrize("average", [0.0, 0.9])
+def test_what_is_kept_is_a_mixture_with_what_a_phase_began_with(tmp_path: Path, average: float) -> None:
+    loop(tmp_path / "mixed", recipe(1, average=average, blend=0.25)).fit()
+    loop(tmp_path / "plain", recipe(1, average=average)).fit()
+    mixed, plain = (checkpoints.load(tmp_path / name, "best").model for name in ("mixed", "plain"))
+    for name, first in Line().state_dict().items():
+        torch.testing.assert_close(mixed[name], 0.25 * first + 0.75 * plain[name])
+        assert not torch.equal(first, plain[name])
+    last = [checkpoints.load(tmp_path / name, "last").model for name in ("mixed", "plain")]
+    assert all(torch.equal(last[0][name], last[1][name]) for name in last[0])  # training itself is the same
 
 
 def test_a_phase_starts_from_the_best_of_the_last(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ class Phase:
     schedule: str = "constant"  # or "cosine": down to a hundredth over the phase
     warmup: float = 0.0  # share of the phase over which the learning rate rises from zero
     patience: int = 0  # epochs without a better validation score before the phase ends; 0: never early
+    blend: float = 0.0  # share of the weights it began with in those that are validated and kept
 
 
 @dataclass(frozen=True)

@@ -47,35 +47,62 @@ class State:
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
-class RunningAverage:
-    """An exponential moving average of the weights, which often validates better than the weights themselves."""
+class KeptWeights:
+    """The weights that are validated and kept, where those are not the trained ones as they stand: their exponential
+    moving average, which often validates better, or a mixture with what the phase began with, or both.
 
-    def __init__(self, module: nn.Module, decay: float) -> None:
-        self.module, self.decay, self.updates = module, decay, 0
-        self.values = {name: p.detach().clone() for name, p in module.named_parameters() if p.requires_grad}
+    Args:
+        decay: of the average; 0: there is none.
+        blend: the share of the phase's first weights.
+    """
+
+    def __init__(self, module: nn.Module, decay: float, blend: float) -> None:
+        self.module, self.decay, self.blend, self.updates = module, decay, blend, 0
+        trained = {name: p.detach() for name, p in module.named_parameters() if p.requires_grad}
+        self.average = {name: p.clone() for name, p in trained.items()} if decay else {}
+        self.first = {name: p.clone() for name, p in trained.items()} if blend else {}
 
     def update(self) -> None:
         self.updates += 1
         decay = min(self.decay, (1 + self.updates) / (10 + self.updates))  # the start is forgotten quickly
         with torch.no_grad():
             for name, parameter in self.module.named_parameters():
-                if name in self.values:
-                    self.values[name].lerp_(parameter, 1 - decay)
+                if name in self.average:
+                    self.average[name].lerp_(parameter, 1 - decay)
+
+    def values(self) -> dict[str, Tensor]:
+        """What is kept of the weights that are trained; empty where it is those weights themselves."""
+        if not self.blend:
+            return self.average
+        trained = self.average or {n: p.detach() for n, p in self.module.named_parameters() if n in self.first}
+        return {name: value.lerp(self.first[name], self.blend) for name, value in trained.items()}
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """The module with the averaged weights, for a while."""
-        parameters = {n: p for n, p in self.module.named_parameters() if n in self.values}
+        """The module with these weights, for a while."""
+        values = self.values()
+        parameters = {n: p for n, p in self.module.named_parameters() if n in values}
         trained = {name: p.detach().clone() for name, p in parameters.items()}
         with torch.no_grad():
             for name, parameter in parameters.items():
-                parameter.copy_(self.values[name])
+                parameter.copy_(values[name])
         try:
             yield
         finally:
             with torch.no_grad():
                 for name, parameter in parameters.items():
                     parameter.copy_(trained[name])
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What a checkpoint must remember."""
+        return {f"{kind}.{n}": value for kind in ("average", "first") for n, value in getattr(self, kind).items()}
+
+    def restore(self, tensors: Mapping[str, Tensor], updates: int) -> None:
+        self.updates = updates
+        for kind in ("average", "first"):
+            kept = getattr(self, kind)
+            for name, value in kept.items():
+                kept[name] = tensors[f"{kind}.{name}"].to(value.device)
 
 
 class Loop:
@@ -124,23 +151,20 @@ class Loop:
         elif state.phase > 0:
             self._load_model(checkpoints.load(self.run, "best"))
         optimiser = make_optimiser(settings.optimiser, self.task.parameter_groups(phase.learning_rate), settings)
-        average = RunningAverage(self.task, settings.average) if settings.average else None
+        kept = KeptWeights(self.task, settings.average, phase.blend)
         if checkpoint is not None:
             checkpoints.restore_optimiser(optimiser, checkpoint.training, checkpoint.state["optimiser"])
-            if average is not None:
-                average.updates = checkpoint.state["updates"]
-                for name in average.values:
-                    average.values[name] = checkpoint.training[f"average.{name}"].to(self.fabric.device)
+            kept.restore(checkpoint.training, checkpoint.state["updates"])
         module, optimiser = self.fabric.setup(self.task, optimiser)
         while state.epoch < phase.epochs and not (phase.patience and state.since_best >= phase.patience):
-            if not self._epoch(phase, module, optimiser, average):
+            if not self._epoch(phase, module, optimiser, kept):
                 return False
-            self._end_epoch(self._validate(average), average)
-            self._save_last(optimiser, average)
+            self._end_epoch(self._validate(kept), kept)
+            self._save_last(optimiser, kept)
         return True
 
     def _epoch(
-        self, phase: Phase, module: nn.Module, optimiser: torch.optim.Optimizer, average: RunningAverage | None
+        self, phase: Phase, module: nn.Module, optimiser: torch.optim.Optimizer, kept: KeptWeights
     ) -> bool:
         state, fabric, settings = self.state, self.fabric, self.recipe.training
         seed = (settings.seed, state.phase, state.epoch)
@@ -171,8 +195,7 @@ class Loop:
                 if settings.clip:
                     fabric.clip_gradients(module, optimiser, max_norm=settings.clip, error_if_nonfinite=False)
                 optimiser.step()
-                if average is not None:
-                    average.update()
+                kept.update()
                 size = self.task.size(batch)
                 value = float(loss.detach())
                 if not math.isfinite(value):
@@ -192,7 +215,7 @@ class Loop:
                     return False
                 if now - saved > SAVE_EVERY and state.step < steps:
                     saved = now
-                    self._save_last(optimiser, average)
+                    self._save_last(optimiser, kept)
         return True
 
     def _note(self, logs: Mapping[str, Tensor]) -> str:
@@ -203,15 +226,12 @@ class Loop:
             figures.append(f"validation {self.state.history[-1]['score']:.1f}, best {self.state.best:.1f}")
         return " · ".join(figures)
 
-    def _validate(self, average: RunningAverage | None) -> Validation:
+    def _validate(self, kept: KeptWeights) -> Validation:
         self.task.eval()
-        with torch.inference_mode():
-            if average is None:
-                return self.task.validate()
-            with average.in_place():
-                return self.task.validate()
+        with torch.inference_mode(), kept.in_place():
+            return self.task.validate()
 
-    def _end_epoch(self, validation: Validation, average: RunningAverage | None) -> None:
+    def _end_epoch(self, validation: Validation, kept: KeptWeights) -> None:
         state = self.state
         record: dict[str, Any] = {
             "phase": state.phase + 1,
@@ -233,24 +253,17 @@ class Loop:
         state.epoch += 1
         state.step, state.loss, state.samples, state.seconds = 0, 0.0, 0, 0.0
         if improved and self.fabric.is_global_zero:
-            weights = dict(self.task.state_dict())
-            weights.update(average.values if average is not None else {})
+            weights = {**self.task.state_dict(), **kept.values()}
             where = {"phase": record["phase"], "epoch": record["epoch"]}
             checkpoints.save(self.run, "best", Checkpoint(weights, {}, {**where, "score": validation.score}))
         self.log(record)
 
-    def _save_last(self, optimiser: torch.optim.Optimizer, average: RunningAverage | None) -> None:
+    def _save_last(self, optimiser: torch.optim.Optimizer, kept: KeptWeights) -> None:
         if not self.fabric.is_global_zero:
             return
         tensors, numbers = checkpoints.flatten_optimiser(optimiser)
-        if average is not None:
-            tensors |= {f"average.{name}": value for name, value in average.values.items()}
-        state = {
-            "progress": asdict(self.state),
-            "optimiser": numbers,
-            "updates": average.updates if average is not None else 0,
-        }
-        checkpoints.save(self.run, "last", Checkpoint(self.task.state_dict(), tensors, state))
+        state = {"progress": asdict(self.state), "optimiser": numbers, "updates": kept.updates}
+        checkpoints.save(self.run, "last", Checkpoint(self.task.state_dict(), tensors | kept.tensors(), state))
 
     def _load_model(self, checkpoint: Checkpoint) -> None:
         """Take the model from a checkpoint; the loss starts anew, because another phase may have another."""
