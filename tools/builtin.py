@@ -166,7 +166,7 @@ def pack(
 ) -> Bundle:
     """The runs as one bundle; one that was made of the same weights in the same way before is kept."""
     weights = [next((run / "best").glob("*/model.safetensors")) for run in runs]
-    made_of = [*(each.read_bytes() for each in weights), str(plan.get("matching")).encode()]
+    made_of = [*(each.read_bytes() for each in weights), str((plan.get("matching"), plan.get("doubtful"))).encode()]
     made_of += [beside.fingerprint.encode()] if beside is not None else []
     key = hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in made_of)).hexdigest()[:16]
     out = work / "bundles" / f"{key}-{plan['smaller'] or 'whole'}" / plan["name"]
@@ -192,6 +192,7 @@ def pack(
         texts=[caption for record in some for caption in record.captions[:1]],
         smaller=plan["smaller"],
         matching=plan.get("matching"),
+        doubtful=plan.get("doubtful"),
         measure=(score, "flickr8k, coco-labels", "val"),
         beside=beside,
         say=say,

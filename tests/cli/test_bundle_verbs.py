@@ -6,15 +6,17 @@ import io
 import json
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
+from seetell.bundle import write_bundle
 from seetell.cli import app, main
 from seetell.runtime import open_bundle
-from tiny_bundles import write_tiny
+from tiny_bundles import files, manifest, write_tiny
 
 
 @pytest.fixture
@@ -45,6 +47,24 @@ def lines(result: Result) -> list[str]:
 def told(bundle: Path, *pictures: Path) -> list[str]:
     with open_bundle(bundle) as suite:
         return [result.text for result in suite.captioner(list(pictures))]
+
+
+def test_doubtful_captions_say_so(photos: Path, tmp_path: Path) -> None:
+    tiny = manifest()
+    assert tiny.captioner is not None
+    unsure = replace(tiny.captioner, matching=1.0, doubtful=1000.0)
+    bundle = write_bundle(tmp_path / "unsure", replace(tiny, captioner=unsure), files()).path
+    red = photos / "red.png"
+    (caption,) = told(bundle, red)
+    assert lines(run("caption", red, "--bundle", bundle)) == [f"{red}\tperhaps {caption}"]
+    row = json.loads(run("caption", red, "--bundle", bundle, "--json").stdout)
+    assert (row["caption"], row["doubtful"]) == (caption, True)
+    assert row["fit"] < 1000
+    (row,) = csv.DictReader(io.StringIO(run("caption", red, "--bundle", bundle, "--csv").stdout))
+    assert (row["caption"], row["doubtful"], row["error"]) == (caption, "yes", "")
+    assert f'alt="perhaps {html.escape(caption)}"' in run("caption", red, "--bundle", bundle, "--html").stdout
+    run("caption", red, "--bundle", bundle, "--sidecar", "txt")
+    assert red.with_suffix(".txt").read_text(encoding="utf-8") == f"perhaps {caption}\n"
 
 
 def test_captions_as_text_json_csv_and_html(bundle: Path, photos: Path) -> None:

@@ -108,6 +108,37 @@ def test_captions_are_chosen_by_how_well_they_fit(suite: Suite, tmp_path: Path) 
         assert changed
 
 
+def test_captions_that_fit_badly_are_doubtful(suite: Suite, tmp_path: Path) -> None:
+    tiny = manifest()
+    assert tiny.captioner is not None
+    plain = suite.captioner(picture(0)).best
+    assert plain.fit is None
+    assert not plain.doubtful
+    assert plain.hedged == plain.text
+    six = replace(tiny.captioner.sequence, decoding=replace(tiny.captioner.sequence.decoding, beam=6))
+    matched = replace(tiny.captioner, sequence=six, matching=50.0)
+    with Suite(write_bundle(tmp_path / "matched", replace(tiny, captioner=matched), files())) as whole:
+        fits = [whole.captioner(picture(place)).best.fit or 0.0 for place in range(5)]
+    limit = float(np.median(fits))
+    assert min(fits) < limit < max(fits)
+    doubting = replace(tiny, captioner=replace(matched, doubtful=limit))
+    with Suite(write_bundle(tmp_path / "doubting", doubting, files())) as doubting_suite:
+        for place, fit in enumerate(fits):
+            best = doubting_suite.captioner(picture(place)).best
+            assert best.fit == pytest.approx(fit)
+            assert best.fit == pytest.approx(suite.retriever.match(picture(place), [best.text])[0].score, abs=1e-5)
+            assert best.doubtful == (fit < limit)
+            said = f"perhaps {best.text}" if fit < limit else best.text
+            assert best.hedged == doubting_suite.describe(picture(place)).text == said
+
+
+def test_doubt_needs_a_retriever_that_matches(tmp_path: Path) -> None:
+    tiny = manifest()
+    assert tiny.captioner is not None
+    with pytest.raises(BundleError, match="doubted by their fit"):
+        write_bundle(tmp_path / "wrong", replace(tiny, captioner=replace(tiny.captioner, doubtful=0.3)), files())
+
+
 def test_tags_equal_those_by_hand(suite: Suite) -> None:
     for place in range(5):
         mean = features(picture(place)).mean(0)

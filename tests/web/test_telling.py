@@ -1,5 +1,6 @@
 """Captions as the page shows them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,14 @@ def test_words_and_spaces_make_the_caption_again(bundle: Path, words: tuple[str,
     assert again == said.caption == detokenise(words)
     assert not said.attention
     assert all(word.probability == pytest.approx(0.5) for word in said.words)
+
+
+def test_a_doubtful_caption_says_so(bundle: Path) -> None:
+    with open_bundle(bundle) as suite:
+        said = told(replace(caption(("a", "bird")), fit=0.1, doubtful=True), suite, (60, 40))
+    assert said.doubtful
+    assert said.caption == "perhaps a bird"
+    assert [word.text for word in said.words] == ["a", "bird"]
 
 
 @pytest.mark.parametrize(

@@ -248,19 +248,24 @@ class CaptionerPart(Head):
     Args:
         matching: how much it counts, beside a caption's log-probability, how well the bundle's retriever finds that it
             fits the picture; None: not at all.
+        doubtful: a caption that fits less than this is doubtful; None: none is.
     """
 
     KIND: ClassVar[str] = "captioner"
 
     sequence: SequencePart
     matching: float | None = None
+    doubtful: float | None = None
 
     @classmethod
     def read(cls, fields: Fields) -> Self:
         sequence = SequencePart.read(fields.inner("sequence"))
         matching = fields.number("matching", 0, 1e6) if "matching" in fields else None
-        part = cls(*Head.common(fields), sequence, matching, trained_as=Head.settings(fields))
+        doubtful = fields.number("doubtful", -1e6, 1e6) if "doubtful" in fields else None
+        part = cls(*Head.common(fields), sequence, matching, doubtful, trained_as=Head.settings(fields))
         fields.finish()
+        if doubtful is not None and not matching:
+            fields.refuse("its captions are to be doubted by their fit, and they are not matched")
         return part
 
 

@@ -28,6 +28,9 @@ def caption(
 ) -> None:
     """Caption pictures.
 
+    Where a caption fits its picture worse than nearly any did while the bundle was made, it begins with "perhaps"
+    (--json and --csv have a field for that).
+
     Exits with 0 if every picture was read, 3 if some were not, 1 if none was.
     """
     import sys
@@ -47,7 +50,7 @@ def caption(
         shown = lambda result: outputs.as_json(result, best > 1)  # noqa: E731
     elif as_csv:
         shown = outputs.as_csv
-        typer.echo("path,caption,score,error")
+        typer.echo("path,caption,score,doubtful,error")
     elif as_html:
         shown = outputs.as_html
     # A bar that shares the terminal with captions would write across them.

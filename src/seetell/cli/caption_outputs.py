@@ -9,13 +9,13 @@ from pathlib import Path
 
 from seetell.errors import SeetellError
 from seetell.images.xmp import as_xmp
-from seetell.runtime import Captioned
+from seetell.runtime import Caption, Captioned
 
 
 def as_text(result: Captioned) -> str:
     if result.error is not None:
         return f"{result.picture}\t! {result.error.problem}"
-    return "\n".join(f"{result.picture}\t{caption.text}" for caption in result.captions)
+    return "\n".join(f"{result.picture}\t{caption.hedged}" for caption in result.captions)
 
 
 def as_json(result: Captioned, several: bool) -> str:
@@ -23,10 +23,15 @@ def as_json(result: Captioned, several: bool) -> str:
     if result.error is not None:
         return json.dumps({"path": result.picture, "error": str(result.error)}, ensure_ascii=False)
     best = result.best
-    row: dict[str, object] = {"path": result.picture, "caption": best.text, "score": round(best.log_probability, 4)}
+    row: dict[str, object] = {"path": result.picture, **_told(best)}
     if several:
-        row["captions"] = [{"caption": c.text, "score": round(c.log_probability, 4)} for c in result.captions]
+        row["captions"] = [_told(caption) for caption in result.captions]
     return json.dumps(row, ensure_ascii=False)
+
+
+def _told(caption: Caption) -> dict[str, object]:
+    row: dict[str, object] = {"caption": caption.text, "score": round(caption.log_probability, 4)}
+    return row if caption.fit is None else {**row, "fit": round(caption.fit, 4), "doubtful": caption.doubtful}
 
 
 def csv_row(values: list[object]) -> str:
@@ -39,8 +44,9 @@ def csv_row(values: list[object]) -> str:
 
 def as_csv(result: Captioned) -> str:
     if result.error is not None:
-        return csv_row([result.picture, "", "", str(result.error)])
-    return csv_row([result.picture, result.text, round(result.best.log_probability, 4), ""])
+        return csv_row([result.picture, "", "", "", str(result.error)])
+    best = result.best
+    return csv_row([result.picture, best.text, round(best.log_probability, 4), "yes" if best.doubtful else "", ""])
 
 
 def as_html(result: Captioned) -> str:
@@ -48,7 +54,7 @@ def as_html(result: Captioned) -> str:
     if result.error is not None:
         return f"<!-- {html.escape(result.picture).replace('--', '- -')}: could not be read -->"
     source = html.escape(Path(result.picture).as_posix(), quote=True)
-    return f'<img src="{source}" alt="{html.escape(result.text, quote=True)}">'
+    return f'<img src="{source}" alt="{html.escape(result.best.hedged, quote=True)}">'
 
 
 def write_sidecar(result: Captioned, kind: str) -> Path | None:
@@ -60,7 +66,7 @@ def write_sidecar(result: Captioned, kind: str) -> Path | None:
     path = Path(result.picture).with_suffix(f".{kind}")
     if path.exists():
         return None
-    text = f"{result.text}\n" if kind == "txt" else as_xmp(result.text)
+    text = f"{result.best.hedged}\n" if kind == "txt" else as_xmp(result.best.hedged)
     write_atomically(path, text.encode("utf-8"))
     return path
 

@@ -23,6 +23,10 @@ def export(
         float | None,
         typer.Option(help="Captioner with a retriever: how much it counts that the retriever finds a caption to fit."),
     ] = None,
+    doubtful: Annotated[
+        float | None,
+        typer.Option(help="With --matching: the fit below which a caption is called doubtful."),
+    ] = None,
     beside: Annotated[
         str, typer.Option(help="A bundle whose other heads are kept: runs take the place of its own of their kind.")
     ] = "",
@@ -70,6 +74,7 @@ def export(
         texts=texts,
         smaller=smaller,
         matching=matching,
+        doubtful=doubtful,
         measure=(score, ", ".join(specs), split) if pictures else None,
         beside=other,
         replace=replace,

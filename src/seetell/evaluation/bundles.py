@@ -69,16 +69,21 @@ def evaluate_captioner(
     """Tell every picture, and compare with the captions people wrote."""
     pictures = [record.picture for record in records]
     results = list(suite.captioner(pictures, beam=beam, matching=matching, progress=progress))
-    good = [(" ".join(result.best.words), record) for result, record in _readable(results, records)]
-    scored = score_captions([text for text, _ in good], [record.captions for _, record in good], meteor=meteor)
+    good = _readable(results, records)
+    told = [" ".join(result.best.words) for result, _ in good]
+    scored = score_captions(told, [record.captions for _, record in good], meteor=meteor)
+    metrics = dict(scored.metrics)
+    if np.isfinite(suite.captioner.doubtful):
+        metrics["doubtful"] = 100 * sum(result.best.doubtful for result, _ in good) / len(good)
     how = suite.captioner.decoding
     weight = suite.captioner.matching if matching is None else matching
     matched = f", fit with the picture counting {weight:g}" if weight else ""
+    blocked = f", no {how.block_ngrams}-gram twice" if how.block_ngrams else ""
     protocol = (
-        f"beam {beam or how.beam}, length exponent {how.alpha:g}, {how.maximum_length} words at most{matched}; "
-        "PTB tokenizer"
+        f"beam {beam or how.beam}, length exponent {how.alpha:g}, {how.maximum_length} words at most"
+        f"{blocked}{matched}; PTB tokenizer"
     )
-    return {**_report(dict(scored.metrics), protocol, len(good), len(records)), "notes": list(scored.notes)}
+    return {**_report(metrics, protocol, len(good), len(records)), "notes": list(scored.notes)}
 
 
 def evaluate_tagger(suite: Suite, records: Sequence[Record], *, progress: Progress = SILENT) -> Report:

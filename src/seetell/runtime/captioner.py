@@ -32,6 +32,7 @@ class Captioner:
     def __init__(self, runner: Runner, part: CaptionerPart, retriever: Callable[[], Retriever]) -> None:
         self._runner, self._retriever = runner, retriever
         self.layout, self.decoding, self.matching = part.layout, part.sequence.decoding, part.matching or 0.0
+        self.doubtful = -np.inf if part.doubtful is None else part.doubtful
         self.vocabulary = runner.bundle.vocabulary(part.vocabulary)
         self.decoder = OnnxDecoder(runner.bundle, part.sequence, len(self.vocabulary))
 
@@ -119,7 +120,10 @@ class Captioner:
         for each, embedding in zip(captions, embeddings, strict=True):
             fits = retriever.similarity.scores(embedding[np.newaxis], texts[begin : begin + len(each)])[0]
             begin += len(each)
-            scored = (replace(c, score=c.score + matching * float(fit)) for c, fit in zip(each, fits, strict=True))
+            scored = (
+                replace(c, score=c.score + matching * fit, fit=fit, doubtful=fit < self.doubtful)
+                for c, fit in zip(each, fits.tolist(), strict=True)
+            )
             yield tuple(sorted(scored, key=lambda caption: -caption.score))
 
     def _results(

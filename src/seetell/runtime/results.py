@@ -22,6 +22,9 @@ class Caption:
         log_probability: of the whole sentence.
         score: what captions were ranked by: the log-probability, normalised for length as the bundle says, and with it,
             where the bundle says so, how well the caption fits the picture.
+        fit: how well, as the bundle's retriever sees it; None where that was not asked.
+        doubtful: it fits worse than nearly all captions of pictures like those the bundle learned from: the picture
+            shows something else.
     """
 
     text: str
@@ -31,6 +34,13 @@ class Caption:
     gate: NDArray[np.float32] | None
     log_probability: float
     score: float
+    fit: float | None = None
+    doubtful: bool = False
+
+    @property
+    def hedged(self) -> str:
+        """The sentence for somebody who sees nothing but it: a doubtful one says so."""
+        return f"perhaps {self.text}" if self.doubtful else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +135,6 @@ class Described(Result):
 
     @property
     def text(self) -> str:
-        """The best caption; raises the picture's error, if it has one."""
+        """The best caption, with a "perhaps" where it is doubtful; raises the picture's error, if it has one."""
         self.check()
-        return self.captions[0].text if self.captions else ""
+        return self.captions[0].hedged if self.captions else ""

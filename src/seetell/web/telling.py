@@ -27,6 +27,8 @@ class Told(BaseModel):
     bottom in fractions of its sides."""
 
     caption: str = ""
+    doubtful: bool = False
+    """It then begins with "perhaps", which is not among the words."""
     words: list[Word] = []
     attention: bool = False
     side: int = 0
@@ -54,7 +56,8 @@ def told(caption: Caption, suite: Suite, size: tuple[int, int]) -> Told:
         before = now
     seen = caption.attention is not None and isqrt(caption.attention.shape[1]) ** 2 == caption.attention.shape[1]
     return Told(
-        caption=caption.text,
+        caption=caption.hedged,
+        doubtful=caption.doubtful,
         words=words,
         attention=seen,
         side=isqrt(caption.attention.shape[1]) if caption.attention is not None and seen else 0,

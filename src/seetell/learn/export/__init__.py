@@ -58,6 +58,7 @@ def export(
     texts: Sequence[str] = (),
     smaller: str = "",
     matching: float | None = None,
+    doubtful: float | None = None,
     measure: tuple[Measure, str, str] | None = None,
     beside: Bundle | None = None,
     replace: bool = False,
@@ -70,6 +71,7 @@ def export(
         texts: likewise.
         smaller: "fp16" or "int8" rounds the weights; what that costs is measured, and told in the result.
         matching: how much it counts, beside a caption's log-probability, that the retriever finds it to fit.
+        doubtful: the fit below which a caption is called doubtful.
         measure: scores a suite, and the data and split it does so on: what the bundle then says it reaches. Needed
             with `smaller`.
         beside: a bundle with the same encoder, whose heads stay as they are where none of `trained` takes their place.
@@ -85,9 +87,12 @@ def export(
     kept = Kept() if beside is None else kept_of(beside, trained, smaller)
     if matching is not None and not {"captioner", "retriever"} <= {*kept.heads, *(one.kind for one in trained)}:
         raise SeetellError("--matching needs a captioner and a retriever", remedy="Name runs of both, or leave it out")
+    if doubtful is not None and not matching:
+        raise SeetellError("--doubtful needs --matching", remedy="Give both, or leave it out")
     manifest, files = _parts(trained, kept, description, say)
     if matching is not None and manifest.captioner is not None:
-        manifest = dataclasses.replace(manifest, captioner=dataclasses.replace(manifest.captioner, matching=matching))
+        chosen = dataclasses.replace(manifest.captioner, matching=matching, doubtful=doubtful)
+        manifest = dataclasses.replace(manifest, captioner=chosen)
     with tempfile.TemporaryDirectory(prefix="seetell-export-") as folder:
         say("Comparing with the checkpoints")
         with Suite(write_bundle(Path(folder) / "whole", manifest, {**files, **kept.files})) as suite:

@@ -163,9 +163,7 @@ class Loop:
             self._save_last(optimiser, kept)
         return True
 
-    def _epoch(
-        self, phase: Phase, module: nn.Module, optimiser: torch.optim.Optimizer, kept: KeptWeights
-    ) -> bool:
+    def _epoch(self, phase: Phase, module: nn.Module, optimiser: torch.optim.Optimizer, kept: KeptWeights) -> bool:
         state, fabric, settings = self.state, self.fabric, self.recipe.training
         seed = (settings.seed, state.phase, state.epoch)
         plan = self.task.plan(phase, np.random.default_rng(seed))

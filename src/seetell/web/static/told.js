@@ -58,9 +58,10 @@ export class Stage {
 export function words(told, stage) {
   const box = el("div", { class: "words", role: "group", "aria-label": "Words of the caption" });
   const note = el("p", { class: "note", "aria-live": "polite" });
+  const doubt = told.doubtful ? "The model is unsure: the picture may show what it never saw. " : "";
   const hint = told.attention
-    ? "Point at a word, or walk through them with the arrow keys, to see where the model looked."
-    : "This model does not say where it looked.";
+    ? `${doubt}Point at a word, or walk through them with the arrow keys, to see where the model looked.`
+    : `${doubt}This model does not say where it looked.`;
   let held = -1;
   const buttons = told.words.map((word, place) =>
     el(
@@ -115,9 +116,11 @@ export function words(told, stage) {
     event.preventDefault();
     event.stopPropagation();
   });
+  if (told.doubtful) box.append(el("span", { class: "word" }, "perhaps"));
   box.append(...buttons);
   say(-1);
-  const starts = told.words.flatMap((word, place) => (word.space || place === 0 ? [place] : []));
+  const starts = told.doubtful ? [-1] : [];
+  starts.push(...told.words.flatMap((word, place) => (word.space || place === 0 ? [place] : [])));
   return { element: el("div", {}, box, note), spoken: (number) => show(starts[number] ?? -1) };
 }
 
