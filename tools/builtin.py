@@ -259,7 +259,7 @@ def ship(bundle: Bundle, scores: Mapping[str, Mapping[str, Any]], out: Path) -> 
 # Telling
 
 SHOWN = {
-    "captioner": ("bleu1", "bleu4", "meteor", "rouge_l", "cider"),
+    "captioner": ("bleu1", "bleu4", "meteor", "rouge_l", "cider", "doubtful"),
     "tagger": ("precision", "recall", "f1_of_means", "map"),
     "retriever": (
         *("image_to_text.r1", "image_to_text.r5", "image_to_text.r10"),
