@@ -11,11 +11,12 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
-from seetell.bundle import Bundle
+from seetell.bundle import Bundle, CaptionerPart
 from seetell.cli import app, main
 from seetell.data import open_dataset
 from seetell.learn.encoders import Encoder
 from seetell.learn.export import open_runs
+from seetell.learn.export.kept import kept_of
 from seetell.learn.export.trained import check_shared
 from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import load
@@ -160,8 +161,8 @@ def test_a_smaller_one_says_what_it_costs(smaller: str, share: float, runs: dict
 def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
     runs: dict[str, Path], tmp_path: Path, refused: Callable[..., str]
 ) -> None:
-    suite = [runs["captions"], runs["tags"], runs["match"], "--matching", 2, "--smaller", "int8", "--measure", 4]
-    assert export(*suite, "--out", tmp_path / "before").exit_code == 0
+    suite = [runs["captions"], runs["tags"], runs["match"], "--matching", 2, "--doubtful", 0.1]
+    assert export(*suite, "--smaller", "int8", "--measure", 4, "--out", tmp_path / "before").exit_code == 0
     again = export(runs["later"], "--beside", tmp_path / "before", "--measure", 4, "--out", tmp_path / "after")
     assert again.exit_code == 0, again.stderr
     before, after = Bundle.open(tmp_path / "before"), Bundle.open(tmp_path / "after")
@@ -169,7 +170,10 @@ def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
     assert after.manifest.precision == "int8"
     assert {layout.name for layout in after.manifest.encoder.layouts} == {"grid", "grid:3", "full_network"}
     assert after.manifest.captioner is not None
-    assert after.manifest.captioner.matching == 2
+    assert (after.manifest.captioner.matching, after.manifest.captioner.doubtful) == (2, 0.1)
+    other = kept_of(before, open_runs([runs["match"]]), "int8").heads["captioner"]
+    assert isinstance(other, CaptionerPart)
+    assert (other.matching, other.doubtful) == (2, None)  # of another retriever, that fit says nothing
     for name in ("captioner-step.onnx", "captioner.txt", "retriever-pictures.onnx", "retriever-texts.onnx"):
         assert after.read(name) == before.read(name)
     assert export(runs["later"], "--out", tmp_path / "alone", "--smaller", "int8").exit_code == 0
@@ -201,6 +205,7 @@ def test_mistakes_are_one_line_and_told_at_once(
     out = ["--out", tmp_path / "out"]
     assert "no 'int4' variant" in refused(runs["tags"], *out, "--smaller", "int4")
     assert "needs a captioner and a retriever" in refused(runs["captions"], *out, "--matching", 1)
+    assert "--doubtful needs --matching" in refused(runs["captions"], *out, "--doubtful", 0.1)
     assert "is a tagger, too" in refused(runs["tags"], runs["looked"], *out)
     assert "nothing in the split 'dev'" in refused(runs["tags"], *out, "--split", "dev")
     assert str(tmp_path / "absent") in refused(tmp_path / "absent", *out)
