@@ -33,7 +33,7 @@ def test_rows_without_training_and_rows_tested_again(tmp_path: Path) -> None:
     rows = ["retrieval-based", "template-based"]
     files = {"tagger": str(tagger)}
     reproduce(table("vaishali"), ["scenes:40"], out, rows=rows, settings=SMALL, files=files, records=records)
-    rows = ["attend-soft", "attend-soft-greedy"]
+    rows = ["attend-soft", "attend-soft-greedy", "attend-hard", "attend-hard-expected"]
     reproduce(table("xu-table1"), ["scenes:40"], out, rows=rows, settings=SMALL, records=records)
     reproduce(table("vaishali"), ["scenes:40"], out, rows=["attend-soft"], settings=SMALL, records=records)  # kept
     found = {path.stem: RowRecord.read(path) for path in records.rglob("*.json")}
@@ -44,6 +44,8 @@ def test_rows_without_training_and_rows_tested_again(tmp_path: Path) -> None:
     assert found["retrieval-based.scenes"].protocol.startswith("the consensus caption of the 20 nearest")
     assert found["attend-soft-greedy.scenes"].protocol.startswith("greedy")
     assert found["attend-soft-greedy.scenes"].history == []
+    one, all_places = (found[f"attend-hard{name}.scenes"].settings["model"] for name in ("", "-expected"))
+    assert (one["attention"], all_places["attention"]) == ("hard", "soft")
     assert all(record.seconds_telling > 0 for record in found.values())
     assert str(tmp_path) not in "".join(path.read_text(encoding="utf-8") for path in records.rglob("*.json"))
     pages = {name: (out / name).read_bytes() for name in ("vaishali.md", "xu-table1.md", "vaishali.png")}

@@ -108,6 +108,8 @@ def attention_says(results: Results) -> list[str]:
     if soft is not None and hard is not None:
         verdict = "as in the document" if hard > soft else "unlike in the document"
         lines.append(f"BLEU-4 without penalty is {hard:.1f} with hard attention and {soft:.1f} with soft: {verdict}.")
+    if (places := gain(results, "attend-hard", "attend-hard-expected", "bleu4_no_bp")) is not None:
+        lines.append(f"Told with all places by their weights, hard attention has {places:+.1f} BLEU-4 without penalty.")
     for without, part in (("no-gate", "The gate"), ("no-ds", "The doubly stochastic penalty")):
         bleu, cider = (gain(results, f"attend-soft-{without}", "attend-soft", m) for m in ("bleu4_no_bp", "cider"))
         if bleu is not None and cider is not None:

@@ -173,7 +173,8 @@ def _trained(asking: Asking, row: Row, seed: int, folder: Path) -> Run:
 
 def _tested_again(asking: Asking, row: Row, seed: int) -> Run:
     run = Run.open(asking.trained(row.tests, seed))
-    return replace(run, recipe=replace(run.recipe, decoding={**run.recipe.decoding, **row.decoding}))
+    decoding, model = {**run.recipe.decoding, **row.decoding}, {**run.recipe.model, **row.model}
+    return replace(run, recipe=replace(run.recipe, decoding=decoding, model=model))
 
 
 def _record(

@@ -61,7 +61,8 @@ class Row:
         settings: what is set beside the recipe, as with `--set`; `{vgg16}` stands for a file of `--with`.
         published: figures by dataset, for rows that the recipe does not know of; None: the recipe's.
         starts_from: the row whose trained model it starts from.
-        tests: the row whose trained model is tested again, by another `decoding`; nothing is trained.
+        tests: the row whose trained model is tested again, with another `decoding`, or `model` settings that leave its
+            weights as they are; nothing is trained.
         untrained: which captioner that learns nothing (`seetell.learn.training.untrained`) tells the test split.
     """
 
@@ -74,6 +75,7 @@ class Row:
     starts_from: str = ""
     tests: str = ""
     decoding: Mapping[str, Any] = field(default_factory=dict)
+    model: Mapping[str, Any] = field(default_factory=dict)
     untrained: str = ""
 
     @property
@@ -191,6 +193,7 @@ def _kolluru(number: int, dataset: str) -> PublishedTable:
 def _xu() -> PublishedTable:
     soft, part = "attend-soft", "Soft attention without its parts"
     lengths = "What a batch holds, at 80 captions each"
+    again = "The same weights, told in another way"
     return PublishedTable(
         "xu-table1",
         "Xu et al., Table 1: soft and hard attention",
@@ -207,10 +210,18 @@ def _xu() -> PublishedTable:
             Row(
                 f"{soft}-greedy",
                 label="Soft-Attention, greedy",
-                part="Greedy instead of beam search",
+                part=again,
                 published={},
                 tests=soft,
                 decoding={"beam": 1},
+            ),
+            Row(
+                "attend-hard-expected",
+                label="Hard-Attention, the expected context instead of the likeliest place",
+                part=again,
+                published={},
+                tests="attend-hard",
+                model={"attention": "soft"},
             ),
         ),
         (*WITHOUT_PENALTY, *CAPTIONS),
