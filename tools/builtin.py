@@ -63,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--plan", type=Path, default=ROOT / "tools" / "builtin.toml")
     given = parser.parse_args(arguments)
     plan = tomllib.loads(given.plan.read_text(encoding="utf-8"))
+    if given.limit:
+        plan["remarks"] = ""  # they are about the whole
     work = given.work or ROOT / "build" / ("builtin" + (f"-{given.limit}" if given.limit else ""))
     runs = given.runs or work / "runs"
     data = specs(plan, given.data, given.pictures or given.data / "coco" / "train2017", given.limit)
