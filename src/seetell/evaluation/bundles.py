@@ -73,7 +73,7 @@ def evaluate_captioner(
     told = [" ".join(result.best.words) for result, _ in good]
     scored = score_captions(told, [record.captions for _, record in good], meteor=meteor)
     metrics = dict(scored.metrics)
-    if np.isfinite(suite.captioner.doubtful):
+    if np.isfinite(suite.captioner.doubtful) and good[0][0].best.fit is not None:  # nothing else can be doubted
         metrics["doubtful"] = 100 * sum(result.best.doubtful for result, _ in good) / len(good)
     how = suite.captioner.decoding
     weight = suite.captioner.matching if matching is None else matching

@@ -63,6 +63,8 @@ class KeptWeights:
         self.first = {name: p.clone() for name, p in trained.items()} if blend else {}
 
     def update(self) -> None:
+        if not self.average:
+            return
         self.updates += 1
         decay = min(self.decay, (1 + self.updates) / (10 + self.updates))  # the start is forgotten quickly
         with torch.no_grad():
