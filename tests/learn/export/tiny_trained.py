@@ -23,6 +23,7 @@ LSTM = {"units": 24, "word_dimensions": 12}
 LABEL = {"kind": "label_sequence", "units": 24, "label_dimensions": 8, "attention_dimensions": 16}
 ORDER = {"similarity": "order", "absolute": True, "dimensions": 16, "word_dimensions": 12}
 MATCH = {"hidden": 24, "looks": 2, "units": 12, "dimensions": 16, "word_dimensions": 12}
+SENTENCES = {"hidden": 24, "dimensions": 16}
 MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     # name: kind, layout, [model], [decoding]
     "attend-soft": ("captioner", "grid", {"kind": "attend", "attention_dimensions": 16, **LSTM}, {"beam": 3}),
@@ -33,7 +34,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     "convolutional": ("captioner", "grid", {"kind": "convolutional", "kernel": 3, "layers": 2, "width": 24}, {}),
     "visual-semantic": ("retriever", "full_network", {"kind": "visual_semantic", **ORDER}, {}),
     "attentive-match": ("retriever", "grid", {"kind": "attentive_match", **MATCH}, {}),
-    "sentence-match": ("retriever", "pooled", {"kind": "sentence_match", "hidden": 24, "dimensions": 16}, {}),
+    "sentence-match": ("retriever", "pooled", {"kind": "sentence_match", "trained_layers": 1, **SENTENCES}, {}),
     "two-branch": ("retriever", "pooled", {"kind": "two_branch", "layers": [24, 12]}, {}),
     "classifier": ("tagger", "pooled", {"kind": "classifier", "activation": "softmax"}, {"choose": "top", "top": 2}),
     "grid-classifier": ("tagger", "grid", {"kind": "grid_classifier", "hidden": 16}, {"choose": "thresholds"}),

@@ -92,6 +92,15 @@ MODELS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
         ),
         (FEATURES,),
     ),
+    "sentence_match, a layer trained": (
+        lambda: build(
+            {"kind": "sentence_match", "dimensions": 16, "hidden": 20, "trained_layers": 1},
+            features=FEATURES,
+            transform=nn.Identity(),
+            sentences=tiny_sentences(),
+        ),
+        (FEATURES,),
+    ),
 }
 
 
@@ -173,15 +182,62 @@ def test_a_sentence_encoder_is_neither_trained_nor_saved() -> None:
     assert not any(parameter.requires_grad for parameter in model.sentences.parameters())
 
 
-def test_the_frozen_part_of_the_text_side_can_be_read_before() -> None:
-    model = MODELS["sentence_match"][0]().eval()
+def test_layers_that_are_trained_are_saved_and_start_as_they_were() -> None:
+    model = MODELS["sentence_match, a layer trained"][0]()
+    own = {name for name in model.state_dict() if name.startswith("encoder.0.")}
+    assert own == {f"encoder.0.{name}" for name in model.sentences.layers[-1].state_dict()}
+    fixed = {name for name, parameter in model.encoder.named_parameters() if not parameter.requires_grad}
+    assert fixed == {"0.outer_norm.weight", "0.outer_norm.bias"}
+    assert not any(parameter.requires_grad for parameter in model.sentences.parameters())
+    _, tokens, lengths = handful((FEATURES,))
+    summed = model.eval().summed(model.read(tokens, lengths), lengths)
+    assert torch.allclose(summed, model.sentences(tokens, lengths), atol=1e-6)
+
+
+def test_what_a_sentence_encoder_hardly_uses_has_a_finite_gradient() -> None:
+    """MiniLM has a number that its last normalisation multiplies by 1e-32; standardised, it is as large as others."""
+    model = MODELS["sentence_match, a layer trained"][0]()
+    with torch.no_grad():
+        model.encoder[-1].outer_norm.weight[3] = 1e-32
+        model.encoder[-1].outer_norm.bias[3] = 0
+    features, tokens, lengths = handful((FEATURES,))
+    readings = model.read(tokens, lengths)
+    with torch.no_grad():
+        model.fit_texts(model.eval().summed(readings, lengths))
+    assert model.text_transform.scale.max() > 1e30
+    (model.train().pictures(features) * model.texts_read(readings, lengths)).sum().backward()
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert len(gradients) > 10
+    assert all(torch.linalg.vector_norm(gradient).isfinite() for gradient in gradients)
+
+
+def test_captions_trained_on_by_length_are_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = MODELS["sentence_match, a layer trained"][0]()
+    monkeypatch.setattr("seetell.learn.models.sentence_match.AT_ONCE", 5)
     _, tokens, lengths = handful((FEATURES,))
     readings = model.read(tokens, lengths)
-    model.fit_texts(readings)
-    scaled = model.text_transform(readings)
+    by_length, at_once = model.train().summed(readings, lengths), model.eval().summed(readings, lengths)
+    assert torch.allclose(by_length, at_once, atol=1e-6)
+
+
+def test_more_layers_than_there_are_cannot_be_trained() -> None:
+    settings = {"kind": "sentence_match", "trained_layers": 3}
+    with pytest.raises(RecipeError, match="has 2 layers, not 3"):
+        build(settings, features=FEATURES, transform=nn.Identity(), sentences=tiny_sentences())
+
+
+@pytest.mark.parametrize("name", ["sentence_match", "sentence_match, a layer trained"])
+def test_the_frozen_part_of_the_text_side_can_be_read_before(name: str) -> None:
+    model = MODELS[name][0]().eval()
+    _, tokens, lengths = handful((FEATURES,))
+    readings = model.read(tokens, lengths)
+    with torch.no_grad():
+        summed = model.summed(readings, lengths)
+    model.fit_texts(summed)
+    scaled = model.text_transform(summed)
     assert torch.allclose(scaled.mean(0), torch.zeros(16), atol=1e-5)
     assert torch.allclose(scaled.std(0, correction=0), torch.ones(16), atol=1e-4)
-    assert torch.equal(model.texts_read(readings), model.texts(tokens, lengths))
+    assert torch.equal(model.texts_read(readings, lengths), model.texts(tokens, lengths))
 
 
 def test_given_word_vectors_of_two_branch_stay_as_they_are() -> None:

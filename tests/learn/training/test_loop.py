@@ -142,6 +142,14 @@ def test_a_loss_that_is_no_number_stops_with_a_remedy(tmp_path: Path) -> None:
         run.fit()
 
 
+def test_a_gradient_that_is_infinite_stops_although_the_loss_is_finite(tmp_path: Path) -> None:
+    """Clipped, it would be nothing, and the run would go on without learning."""
+    run = loop(tmp_path, recipe(2))
+    run.task.model[3].weight.register_hook(lambda gradient: gradient * float("inf"))  # type: ignore[index]
+    with pytest.raises(DivergedError, match="the gradient became inf in epoch 1, batch 1"):
+        run.fit()
+
+
 def test_a_run_that_is_over_is_not_trained_again(tmp_path: Path) -> None:
     history = loop(tmp_path, recipe(2)).fit()
     taken: list[int] = []

@@ -1,11 +1,12 @@
 """Our own retriever: features of all layers on one side, a sentence encoder on the other, two small networks between.
 
-Both sides are x → normalise(W₂ gelu(W₁ x) + W₃ x), with dropout before W₁ and W₂. Neither the picture's network nor the
-sentence encoder is trained: with some thousand pictures there is more to lose than to gain. Several such pairs may be
-trained side by side, each by a loss of its own; their embeddings are put end to end, so that the similarity is the mean
-of theirs.
+Both sides are x → normalise(W₂ gelu(W₁ x) + W₃ x), with dropout before W₁ and W₂. The picture's network is not trained,
+and of the sentence encoder its last layers at most: what comes before them is read once for all. Several such pairs may
+be trained side by side, each by a loss of its own; their embeddings are put end to end, so that the similarity is the
+mean of theirs.
 """
 
+import copy
 import math
 from typing import Literal
 
@@ -14,8 +15,10 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from seetell.learn.encoders import Standardise
-from seetell.learn.models.sentences import MOST_PIECES, SentenceEncoder, load_sentence_encoder
+from seetell.learn.models.sentences import MOST_PIECES, SentenceEncoder, load_sentence_encoder, summed_up
 from seetell.learn.recipes import RecipeError
+
+AT_ONCE = 256  # captions of about one length that are trained on side by side: little is spent on padding
 
 
 class Side(nn.Module):
@@ -44,6 +47,8 @@ class SentenceMatch(nn.Module):
     dimensions: of the embeddings, all pairs together.
     hidden: width of each pair's W₁.
     pairs: how many.
+    trained_layers: so many of the sentence encoder's layers, the last, are trained along; they belong to this model.
+    text_learning_rate: theirs.
     sentences: the sentence encoder, frozen; the installed one unless told. It is no part of a checkpoint.
     """
 
@@ -58,6 +63,8 @@ class SentenceMatch(nn.Module):
         pairs: int = 1,
         picture_dropout: float = 0.5,
         text_dropout: float = 0.5,
+        trained_layers: int = 0,
+        text_learning_rate: float = 1e-4,
         sentences: SentenceEncoder | None = None,
     ) -> None:
         super().__init__()
@@ -67,6 +74,15 @@ class SentenceMatch(nn.Module):
         self.transform = transform
         # In a tuple, so that its weights are neither trained nor saved with this model's.
         self._frozen = (sentences or load_sentence_encoder(),)
+        layers = self.sentences.layers
+        if not 0 <= trained_layers <= len(layers):
+            raise RecipeError(f"the sentence encoder has {len(layers)} layers, not {trained_layers}", where="[model]")
+        self.frozen_layers, self.learning_rate = len(layers) - trained_layers, text_learning_rate
+        self.encoder = nn.ModuleList(copy.deepcopy(layer) for layer in layers[self.frozen_layers :]).requires_grad_()
+        if (
+            trained_layers
+        ):  # each of its numbers is scaled again below; MiniLM has one of 1e-32, whose gradient is infinite
+            self.encoder[-1].outer_norm.requires_grad_(False)
         self.text_transform = Standardise(self.sentences.dimensions)
         read, each = self.sentences.dimensions, dimensions // pairs
         self.picture_sides = nn.ModuleList(Side(features, hidden, each, picture_dropout) for _ in range(pairs))
@@ -80,23 +96,46 @@ class SentenceMatch(nn.Module):
         """(B, features) → (B, dimensions)."""
         return self._end_to_end(self.picture_sides, self.transform(features))
 
+    @torch.no_grad()
     def read(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """What is frozen of the text side: (B, T) pieces and (B,) lengths → (B, 2 × the sentence encoder's width)."""
+        """What is frozen of the text side: (B, T) pieces and (B,) lengths → (B, 2 × the sentence encoder's width) or,
+        where layers are trained, what these are given (B, T + 2, width)."""
         sentences = self.sentences.to(next(self.parameters()).device)
-        readings: Tensor = sentences(tokens[:, :MOST_PIECES], lengths.clamp(max=MOST_PIECES))
-        return readings
+        tokens, lengths = tokens[:, :MOST_PIECES], lengths.clamp(max=MOST_PIECES)
+        states, inside = sentences.states(tokens, lengths, self.frozen_layers)
+        return states if self.encoder else summed_up(states, inside)
 
-    def texts_read(self, readings: Tensor) -> Tensor:
-        """The rest of it: what `read` gave → (B, dimensions)."""
-        return self._end_to_end(self.text_sides, self.text_transform(readings) / 2)
+    def summed(self, readings: Tensor, lengths: Tensor) -> Tensor:
+        """What `read` gave, through the layers that are trained: (B, 2 × width)."""
+        if not self.encoder:
+            return readings
+        lengths = lengths.clamp(max=MOST_PIECES) + 2  # with start and end
+        if not self.training:
+            return self._summed(readings, lengths)
+        order = lengths.argsort(stable=True)
+        parts = [
+            self._summed(readings[some, : int(lengths[some[-1]])], lengths[some])
+            for some in torch.split(order, AT_ONCE)
+        ]
+        return torch.cat(parts)[order.argsort()]
+
+    def texts_read(self, readings: Tensor, lengths: Tensor) -> Tensor:
+        """The rest of the text side: what `read` gave → (B, dimensions)."""
+        return self._end_to_end(self.text_sides, self.text_transform(self.summed(readings, lengths)) / 2)
 
     def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) pieces and (B,) lengths → (B, dimensions)."""
-        return self.texts_read(self.read(tokens, lengths))
+        return self.texts_read(self.read(tokens, lengths), lengths)
 
-    def fit_texts(self, readings: Tensor) -> None:
+    def fit_texts(self, summed: Tensor) -> None:
         """Learn the scale of what is read from the training captions."""
-        self.text_transform = Standardise.fit([readings.numpy()])
+        self.text_transform = Standardise.fit([summed.numpy()])
+
+    def _summed(self, states: Tensor, lengths: Tensor) -> Tensor:
+        inside = (torch.arange(states.shape[1], device=states.device) < lengths[:, None]).to(states.dtype)
+        for layer in self.encoder:
+            states = layer(states, inside)
+        return summed_up(states, inside)
 
     def _end_to_end(self, sides: nn.ModuleList, features: Tensor) -> Tensor:
         """All pairs' embeddings, as one vector of unit length."""

@@ -39,8 +39,9 @@ class Layer(nn.Module):
         self.inner, self.outer = nn.Linear(width, inner), nn.Linear(inner, width)
         self.outer_norm = nn.LayerNorm(width, epsilon)
 
-    def forward(self, states: Tensor, bias: Tensor) -> Tensor:
-        """(B, T, width); `bias` (B, 1, 1, T) is hugely negative at padding."""
+    def forward(self, states: Tensor, inside: Tensor) -> Tensor:
+        """(B, T, width), and (B, T) ones where there is no padding."""
+        bias = (1 - inside)[:, None, None, :] * -1e4
         query, key, value = (
             part(states).unflatten(2, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
         )
@@ -49,6 +50,14 @@ class Layer(nn.Module):
         states = self.attended_norm(states + seen)
         result: Tensor = self.outer_norm(states + self.outer(gelu(self.inner(states))))
         return result
+
+
+def summed_up(states: Tensor, inside: Tensor) -> Tensor:
+    """Pieces' states (B, T, width), and (B, T) ones where there is no padding → mean and maximum (B, 2 × width)."""
+    inside = inside[:, :, None]
+    mean = (states * inside).sum(1) / inside.sum(1)
+    peak = states.masked_fill(inside == 0, -1e4).amax(1)
+    return torch.cat([mean, peak], 1)
 
 
 class SentenceEncoder(nn.Module):
@@ -83,23 +92,20 @@ class SentenceEncoder(nn.Module):
     @torch.no_grad()
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) pieces without start and end, and (B,) lengths → (B, 2 × width)."""
-        states, inside = self.states(tokens, lengths)
-        mean = (states * inside).sum(1) / inside.sum(1)
-        peak = states.masked_fill(inside == 0, -1e4).amax(1)
-        return torch.cat([mean, peak], 1)
+        return summed_up(*self.states(tokens, lengths))
 
-    def states(self, tokens: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Every piece's state (B, T + 2, width), start and end added, and (B, T + 2, 1) what is not padding."""
+    def states(self, tokens: Tensor, lengths: Tensor, layers: int | None = None) -> tuple[Tensor, Tensor]:
+        """Every piece's state (B, T + 2, width) after so many layers, or all; start and end are added, and (B, T + 2)
+        tells what is not padding."""
         places = torch.arange(tokens.shape[1] + 2, device=tokens.device)
         ends = lengths[:, None] + 1
         row = torch.nn.functional.pad(tokens, (1, 1))
         row = torch.where(places == 0, 1, torch.where(places == ends, 2, torch.where(places < ends, row, 0)))
         inside = (places <= ends).to(self.words.weight.dtype)
-        bias = (1 - inside)[:, None, None, :] * -1e4
         states = self.norm(self.words(row) + self.positions(places))
-        for layer in self.layers:
-            states = layer(states, bias)
-        return states, inside[:, :, None]
+        for layer in self.layers[:layers]:
+            states = layer(states, inside)
+        return states, inside
 
     @cached_property
     def fingerprint(self) -> str:

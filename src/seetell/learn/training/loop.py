@@ -26,10 +26,11 @@ from seetell.learn.training.task import Task, Validation
 from seetell.progress import SILENT, Progress
 
 SAVE_EVERY = 600.0  # seconds between checkpoints within an epoch
+SCALED = "16-mixed"  # the precision whose gradients overflow now and then; such steps are left out
 
 
 class DivergedError(SeetellError):
-    """The loss is no longer a number."""
+    """The loss or its gradient is no longer a number."""
 
 
 @dataclass
@@ -192,19 +193,15 @@ class Loop:
                 loss, logs = module(batch)
                 optimiser.zero_grad(set_to_none=True)
                 fabric.backward(loss)
+                value = float(loss.detach())
+                self._finite("loss", value, step)
                 if settings.clip:
-                    fabric.clip_gradients(module, optimiser, max_norm=settings.clip, error_if_nonfinite=False)
+                    norm = fabric.clip_gradients(module, optimiser, max_norm=settings.clip, error_if_nonfinite=False)
+                    if norm is not None and settings.precision != SCALED:  # clipped, an infinite one would be nothing
+                        self._finite("gradient", float(norm), step)
                 optimiser.step()
                 kept.update()
                 size = self.task.size(batch)
-                value = float(loss.detach())
-                if not math.isfinite(value):
-                    raise DivergedError(
-                        f"the loss became {value} in epoch {state.epoch + 1}, batch {step + 1}",
-                        where=str(self.run),
-                        remedy="Lower the learning rate (--set phases.learning_rate=…) or clip gradients "
-                        "(--set training.clip=2), and train again",
-                    )
                 state.loss += value * size
                 state.samples += size
                 state.step = step + 1
@@ -217,6 +214,15 @@ class Loop:
                     saved = now
                     self._save_last(optimiser, kept)
         return True
+
+    def _finite(self, what: str, value: float, step: int) -> None:
+        if not math.isfinite(value):
+            raise DivergedError(
+                f"the {what} became {value} in epoch {self.state.epoch + 1}, batch {step + 1}",
+                where=str(self.run),
+                remedy="Lower the learning rate (--set phases.learning_rate=…) or clip gradients "
+                "(--set training.clip=2), and train again",
+            )
 
     def _note(self, logs: Mapping[str, Tensor]) -> str:
         rate = self.state.samples / self.state.seconds if self.state.seconds else 0.0

@@ -1,6 +1,6 @@
 """The retrieval task: captions and pictures into one space, by a ranking loss; validated by the sum of recalls."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -18,7 +18,7 @@ from seetell.learn.models.sentences import sentence_vocabulary
 from seetell.learn.recipes import Phase, Recipe, RecipeError
 from seetell.learn.training.inputs import PictureInputs, in_batches
 from seetell.learn.training.materials import Materials, captioned
-from seetell.learn.training.readings import in_order_of_length, read_once
+from seetell.learn.training.readings import Readings, Texts, in_order_of_length, read_once
 from seetell.learn.training.retrieval_sheets import write_retrieval_sheets
 from seetell.learn.training.run import Run, Setup, build_model
 from seetell.learn.training.task import Task, Validation
@@ -49,7 +49,7 @@ class CaptionedPictures:
     pictures: PictureInputs
     captions: Sequences
     owners: np.ndarray
-    readings: Tensor | None = None  # of each caption, what a frozen sentence encoder makes of it
+    readings: Readings | None = None  # of each caption, what frozen layers of a sentence encoder make of it
 
     @classmethod
     def of(
@@ -64,6 +64,15 @@ class CaptionedPictures:
         captions = Sequences(vocabulary.encode((each[:cut] if cut else each) or [NOTHING]) for each in tokens)
         owners = np.repeat(np.arange(len(records)), [len(record.captions) for record in records])
         return cls(pictures, captions, owners)
+
+    @property
+    def texts(self) -> Texts:
+        """What is read of the captions: themselves, or what was read of them already."""
+        return self.captions if self.readings is None else self.readings
+
+    def embedding(self, model: "RetrievalModel") -> Callable[[Tensor, Tensor], Tensor]:
+        """The part of a model's text side that reads it."""
+        return model.texts if self.readings is None else cast(SentenceMatch, model).texts_read
 
 
 class RetrievalTask(Task):
@@ -82,10 +91,6 @@ class RetrievalTask(Task):
     @property
     def retriever(self) -> RetrievalModel:
         return cast(RetrievalModel, self.model)
-
-    @property
-    def reader(self) -> SentenceMatch:
-        return cast(SentenceMatch, self.model)
 
     def begin(self, phase: Phase) -> None:
         self.loss = ranking_loss(phase.loss)
@@ -109,13 +114,11 @@ class RetrievalTask(Task):
         owners, place = np.unique(self.train_data.owners[item], return_inverse=True)
         positives = torch.from_numpy(place[None, :] == np.arange(len(owners))[:, None])  # (P, B)
         pictures = self.train_data.pictures.batch(owners, random)
-        if self.train_data.readings is not None:
-            return self.train_data.readings[item], pictures, positives
-        return *self.train_data.captions.pad(item), pictures, positives
+        return *self.train_data.texts.pad(item), pictures, positives
 
     def forward(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
-        *captions, features, positives = batch
-        texts = self.retriever.texts(*captions) if len(captions) == 2 else self.reader.texts_read(*captions)
+        captions, lengths, features, positives = batch
+        texts = self.train_data.embedding(self.retriever)(captions, lengths)
         pictures = self.retriever.pictures(features)
         # Pairs that were trained as one would rely on each other; apart, their mistakes differ and average out.
         pairs = int(getattr(self.model, "pairs", 1))
@@ -138,11 +141,7 @@ class RetrievalTask(Task):
 def score(model: RetrievalModel, data: CaptionedPictures, folds: int = 1) -> RetrievalScores:
     """Retrieve each side of a split with the other."""
     pictures = embed_pictures(model, data.pictures)
-    if data.readings is None:
-        texts = embed_texts(model, data.captions)
-    else:
-        with torch.inference_mode():
-            texts = cast(SentenceMatch, model).texts_read(data.readings.to(_device(model))).float().cpu().numpy()
+    texts = in_order_of_length(data.texts, data.embedding(model), _device(model))
     return retrieval_scores(pictures, texts, data.owners, similarity=by_name(model.similarity), folds=folds)
 
 
@@ -158,10 +157,9 @@ def embed_pictures(model: RetrievalModel, pictures: PictureInputs, batch: int = 
     return torch.cat(parts).numpy()
 
 
-@torch.inference_mode()
 def embed_texts(model: RetrievalModel, captions: Sequences, batch: int = 256) -> np.ndarray:
-    """The embeddings of all captions, in order; worked through by length, so that little is spent on padding."""
-    return in_order_of_length(captions, model.texts, model.dimensions, _device(model), batch)
+    """The embeddings of all captions, in order."""
+    return in_order_of_length(captions, model.texts, _device(model), batch)
 
 
 def setup(materials: Materials) -> Setup:
@@ -192,7 +190,8 @@ def setup(materials: Materials) -> Setup:
             for data in (train, validation)
         )
         assert train.readings is not None
-        model.fit_texts(train.readings)
+        device = next(model.parameters()).device
+        model.fit_texts(torch.from_numpy(in_order_of_length(train.readings, model.eval().summed, device)))
     return Setup(RetrievalTask(model, recipe, train, validation), vocabulary, given)
 
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from seetell.learn.models.later_stages import LaterStages
 from seetell.learn.models.live_encoder import LiveEncoder
+from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.recipes import Phase
 
 
@@ -63,7 +64,7 @@ class Task(nn.Module, ABC):
         groups: list[dict[str, Any]] = [
             {"params": [p for p in live.encoder.parameters() if p.requires_grad], "lr": live.learning_rate}
             for live in self.modules()
-            if isinstance(live, LiveEncoder | LaterStages)
+            if isinstance(live, LiveEncoder | LaterStages | SentenceMatch)
         ]
         taken = {id(p) for group in groups for p in group["params"]}
         rest = [p for p in self.parameters() if p.requires_grad and id(p) not in taken]
