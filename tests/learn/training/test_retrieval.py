@@ -221,10 +221,11 @@ def test_each_pair_has_the_loss_it_would_have_alone() -> None:
     for place, one in enumerate(alone):
         one.picture_sides[0].load_state_dict(both.picture_sides[place].state_dict())
         one.text_sides[0].load_state_dict(both.text_sides[place].state_dict())
+    captions = CaptionedPictures(cast(Any, None), Sequences([]), np.arange(0))  # nothing was read of them before
     batch = (torch.randint(4, 50, (5, 4)), torch.tensor([4, 3, 2, 4, 1]), torch.randn(5, 6), torch.eye(5).bool())
 
     def loss(model: SentenceMatch) -> torch.Tensor:
-        task = RetrievalTask(model, load("best-retrieval"), *[cast(Any, None)] * 2)
+        task = RetrievalTask(model, load("best-retrieval"), captions, captions)
         task.loss = ranking_loss({"kind": "contrastive", "temperature": 0.05})
         return task(batch)[0]
 
