@@ -200,7 +200,8 @@ def test_what_is_frozen_of_a_sentence_encoder_reads_each_caption_once(
     materials = cut.materials(DATA, "val", root=tmp_path / "store", progress=SILENT)
     result = family("retrieval").evaluate(cut, materials, "val", {})
     best = max(record["score"] for record in whole.history())
-    assert result["metrics"]["sum_of_recalls"] == pytest.approx(best, abs=0.0 if not trained else 20.0)  # 16-bit states
+    rounding = 4.0 if trained else 0.0  # pieces' states are kept as 16-bit numbers
+    assert result["metrics"]["sum_of_recalls"] == pytest.approx(best, abs=rounding)
 
 
 def test_weights_of_another_version_are_refused(tmp_path: Path) -> None:

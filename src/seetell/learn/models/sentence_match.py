@@ -80,8 +80,8 @@ class SentenceMatch(nn.Module):
         self.frozen_layers, self.learning_rate = len(layers) - trained_layers, text_learning_rate
         self.encoder = nn.ModuleList(copy.deepcopy(layer) for layer in layers[self.frozen_layers :]).requires_grad_()
         if (
-            trained_layers
-        ):  # each of its numbers is scaled again below; MiniLM has one of 1e-32, whose gradient is infinite
+            self.encoder
+        ):  # what it scales is scaled again below; one of MiniLM's factors, 1e-32, has an infinite gradient
             self.encoder[-1].outer_norm.requires_grad_(False)
         self.text_transform = Standardise(self.sentences.dimensions)
         read, each = self.sentences.dimensions, dimensions // pairs

@@ -189,9 +189,11 @@ def setup(materials: Materials) -> Setup:
             replace(data, readings=read_once(model, data.captions, folder, materials.progress))
             for data in (train, validation)
         )
-        assert train.readings is not None
-        device = next(model.parameters()).device
-        model.fit_texts(torch.from_numpy(in_order_of_length(train.readings, model.eval().summed, device)))
+        begun = materials.beginning
+        if begun is None or not begun.has(model.text_transform, "text_transform"):  # else it comes with the weights
+            assert train.readings is not None
+            device = next(model.parameters()).device
+            model.fit_texts(torch.from_numpy(in_order_of_length(train.readings, model.eval().summed, device)))
     return Setup(RetrievalTask(model, recipe, train, validation), vocabulary, given)
 
 
