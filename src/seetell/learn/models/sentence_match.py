@@ -79,9 +79,8 @@ class SentenceMatch(nn.Module):
             raise RecipeError(f"the sentence encoder has {len(layers)} layers, not {trained_layers}", where="[model]")
         self.frozen_layers, self.learning_rate = len(layers) - trained_layers, text_learning_rate
         self.encoder = nn.ModuleList(copy.deepcopy(layer) for layer in layers[self.frozen_layers :]).requires_grad_()
-        if (
-            self.encoder
-        ):  # what it scales is scaled again below; one of MiniLM's factors, 1e-32, has an infinite gradient
+        # What it scales is scaled again below; one of MiniLM's factors is 1e-32, and its gradient infinite.
+        if self.encoder:
             self.encoder[-1].outer_norm.requires_grad_(False)
         self.text_transform = Standardise(self.sentences.dimensions)
         read, each = self.sentences.dimensions, dimensions // pairs
