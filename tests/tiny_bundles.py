@@ -59,12 +59,13 @@ def graph(
     inputs: dict[str, tuple[int, list[object]]],
     outputs: dict[str, list[object]],
     constants: dict[str, NDArray[np.generic]] | None = None,
+    kind: int = FLOAT,
 ) -> bytes:
     made = helper.make_graph(
         nodes,
         "tiny",
         [helper.make_tensor_value_info(name, kind, shape) for name, (kind, shape) in inputs.items()],
-        [helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in outputs.items()],
+        [helper.make_tensor_value_info(name, kind, shape) for name, shape in outputs.items()],
         [numpy_helper.from_array(np.asarray(value), name) for name, value in (constants or {}).items()],
     )
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
@@ -189,6 +190,23 @@ def texts(weights: NDArray[np.float32] = WEIGHTS["T"]) -> bytes:
             "two": np.array([2]),
             "T": weights,
         },
+    )
+
+
+def fitting_words(tokens: NDArray[np.int64], weights: NDArray[np.float32]) -> bytes:
+    """The two of some tokens (W,) whose vectors (W, D) fit a picture's embedding best."""
+    node = helper.make_node
+    nodes = [
+        node("MatMul", ["embeddings", "W"], ["fits"]),
+        node("TopK", ["fits", "two"], ["best", "places"], axis=1),
+        node("Gather", ["known", "places"], ["tokens"]),
+    ]
+    return graph(
+        nodes,
+        {"embeddings": (FLOAT, ["n", DIMENSIONS])},
+        {"tokens": ["n", 2]},
+        {"W": np.ascontiguousarray(weights.T), "two": np.array([2]), "known": tokens},
+        INT64,
     )
 
 

@@ -27,7 +27,7 @@ from typing import Any
 from seetell.bundle import Bundle, Score, write_bundle
 from seetell.data import Record
 from seetell.errors import SeetellError
-from seetell.evaluation import evaluate_bundle
+from seetell.evaluation import evaluate_bundle, spread
 from seetell.learn.encoders import Encoder, encode_dataset
 from seetell.learn.export import Description, Trained, export, open_runs
 from seetell.learn.export.trained import plain_numbers
@@ -45,6 +45,8 @@ from seetell.runtime import Suite, open_bundle
 ROOT = Path(__file__).resolve().parent.parent
 HEADS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}  # stages that are shipped
 COMPARED = 16  # pictures on which bundle and checkpoints must agree
+USUAL = 1000  # training pictures that show which words fit anything
+CHOSEN = ("matching", "doubtful", "again")  # settings of the plan that the bundle says
 BUILT_IN = re.compile(r"(<!-- builtin:begin -->\n).*(<!-- builtin:end -->)", re.DOTALL)
 CARD, FAILURES = "MODEL_CARD.md", "failures.png"
 
@@ -168,7 +170,7 @@ def pack(
 ) -> Bundle:
     """The runs as one bundle; one that was made of the same weights in the same way before is kept."""
     weights = [next((run / "best").glob("*/model.safetensors")) for run in runs]
-    made_of = [*(each.read_bytes() for each in weights), str((plan.get("matching"), plan.get("doubtful"))).encode()]
+    made_of = [*(each.read_bytes() for each in weights), str([plan.get(key) for key in CHOSEN]).encode()]
     made_of += [beside.fingerprint.encode()] if beside is not None else []
     key = hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in made_of)).hexdigest()[:16]
     out = work / "bundles" / f"{key}-{plan['smaller'] or 'whole'}" / plan["name"]
@@ -177,7 +179,8 @@ def pack(
     began = time.monotonic()
     dataset = open_data([data["flickr8k"], data["coco-labels"]])
     records = dataset.split("val")
-    some = records[:: max(1, len(records) // COMPARED)][:COMPARED]
+    some = spread(records, COMPARED)
+    usual = spread(open_data([data["flickr8k"], data["coco-captions"]]).split("train"), USUAL)
 
     def score(suite: Suite) -> dict[str, Any]:
         return evaluate_bundle(suite, dataset, "val", limit=plan["measured"], meteor=False, progress=for_terminal())
@@ -195,6 +198,7 @@ def pack(
         smaller=plan["smaller"],
         matching=plan.get("matching"),
         doubtful=plan.get("doubtful"),
+        again=(plan["again"], [record.picture for record in usual]) if "again" in plan else None,
         measure=(score, "flickr8k, coco-labels", "val"),
         beside=beside,
         say=say,

@@ -55,14 +55,48 @@ def test_it_finds_what_the_slow_search_finds(
         same(best, slow_beam(model, feature, rules, beam, alpha)[:n_best])
 
 
+@given(seed=st.integers(0, 50), rules=RULES, alpha=ALPHAS, token=st.integers(2, 4))
+@settings(deadline=None, max_examples=25)
+def test_of_the_sequences_with_a_token_it_finds_the_best_there_is(
+    seed: int, rules: Rules, alpha: float, token: int
+) -> None:
+    model = Recurrent(words=5, seed=seed)
+    features = model.features(2)
+    required = np.array([token, 3])
+    found = beam_search(model, features, rules, beam=5**rules.max_length, alpha=alpha, n_best=6, required=required)
+    for feature, best, word in zip(features, found, required.tolist(), strict=True):
+        same(best, [each for each in exhaustive(model, feature, rules, alpha) if word in each[1]][:6])
+
+
+@given(seed=st.integers(0, 100), rules=RULES, alpha=ALPHAS, beam=st.integers(1, 4), token=st.integers(2, 5))
+@settings(deadline=None, max_examples=40)
+def test_a_narrow_beam_with_a_token_finds_what_the_slow_search_finds(
+    seed: int, rules: Rules, alpha: float, beam: int, token: int
+) -> None:
+    model = Recurrent(words=6, seed=seed, sharpness=1.0)
+    features = model.features(3)
+    found = beam_search(model, features, rules, beam=beam, alpha=alpha, required=np.full(3, token))
+    for feature, best in zip(features, found, strict=True):
+        same(best, slow_beam(model, feature, rules, beam, alpha, required=token)[:1])
+
+
+@pytest.mark.parametrize("required", [None, np.arange(50, 59)])
 @pytest.mark.parametrize("alpha", [0.0, 0.7])
-def test_a_batch_is_decoded_as_its_pictures_one_by_one(alpha: float) -> None:
+def test_a_batch_is_decoded_as_its_pictures_one_by_one(alpha: float, required: np.ndarray | None) -> None:
     model = Recurrent(words=5000, seed=3)  # large enough for the groups of a large vocabulary
     features = model.features(9)
     rules = Rules(START, END, max_length=12, block_ngrams=2)
-    together = beam_search(model, features, rules, beam=3, alpha=alpha, n_best=2)
+    together = beam_search(model, features, rules, beam=3, alpha=alpha, n_best=2, required=required)
     for picture, best in enumerate(together):
-        [alone] = beam_search(model, features[picture : picture + 1], rules, beam=3, alpha=alpha, n_best=2)
+        [alone] = beam_search(
+            model,
+            features[picture : picture + 1],
+            rules,
+            beam=3,
+            alpha=alpha,
+            n_best=2,
+            required=None if required is None else required[picture : picture + 1],
+        )
         for one, other in zip(best, alone, strict=True):
             np.testing.assert_array_equal(one.tokens, other.tokens)
             np.testing.assert_array_equal(one.token_log_probabilities, other.token_log_probabilities)

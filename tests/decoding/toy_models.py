@@ -90,13 +90,15 @@ def exhaustive(model: Recurrent, feature: np.ndarray, rules: Rules, alpha: float
 
 
 def slow_beam(
-    model: Recurrent, feature: np.ndarray, rules: Rules, beam: int, alpha: float
+    model: Recurrent, feature: np.ndarray, rules: Rules, beam: int, alpha: float, required: int | None = None
 ) -> list[tuple[float, Sequence]]:
     """Beam search as one would write it down: one picture, lists, no early end."""
-    live, finished = [(0.0, ())], []
+    live, lacking, finished = [(0.0, ())], [], []
+    if required is not None:
+        live, lacking = lacking, live
     for done in range(rules.max_length + 1):
         options = []
-        for total, tokens in live:
+        for total, tokens in [*live, *lacking]:
             for token in range(model.words):
                 if token == rules.end:
                     allowed = done >= rules.min_length
@@ -106,6 +108,13 @@ def slow_beam(
                     logs, _, _ = model.follow(feature, (*tokens, token))
                     options.append((total + logs[-1], token, tokens))
         options.sort(key=lambda option: -option[0])
+        if required is not None:
+            lacking = [
+                (total, (*tokens, token))
+                for total, token, tokens in options
+                if token != rules.end and required not in (*tokens, token)
+            ][:beam]
+            options = [option for option in options if required in (*option[2], option[1])]
         finished += [
             (total / (done + 1) ** alpha, tokens) for total, token, tokens in options[:beam] if token == rules.end
         ]

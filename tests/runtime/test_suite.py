@@ -12,12 +12,12 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from seetell.bundle import BundleError, write_bundle
+from seetell.bundle import AgainPart, BundleError, Decoding, write_bundle
 from seetell.errors import PictureError
 from seetell.images import Preparation
 from seetell.progress import Event, Progress
 from seetell.runtime import Suite, open_bundle
-from tiny_bundles import LABELS, VOCABULARY, WEIGHTS, files, manifest, write_tiny
+from tiny_bundles import LABELS, VOCABULARY, WEIGHTS, files, fitting_words, manifest, write_tiny
 
 COLOURS = [(250, 10, 10), (10, 250, 10), (10, 10, 250), (200, 200, 10), (90, 120, 40)]
 SYMBOLS = VOCABULARY.split()
@@ -132,11 +132,62 @@ def test_captions_that_fit_badly_are_doubtful(suite: Suite, tmp_path: Path) -> N
             assert best.hedged == doubting_suite.describe(picture(place)).text == said
 
 
+def test_captions_that_fit_badly_are_told_again_with_words_that_fit(tmp_path: Path) -> None:
+    tiny = manifest()
+    assert tiny.captioner is not None
+    words = np.arange(4, 10)
+    made = {**files(), "again.onnx": fitting_words(words, WEIGHTS["T"][words])}
+    sequence = replace(tiny.captioner.sequence, decoding=Decoding(beam=2, maximum_length=4))
+    best: dict[float, list[tuple[str, float]]] = {}
+    for below in (-1.1, -0.1, 1.1):  # never, sometimes, always
+        head = replace(tiny.captioner, sequence=sequence, matching=50.0, again=AgainPart("again.onnx", below))
+        with Suite(write_bundle(tmp_path / f"{below}", replace(tiny, captioner=head), made)) as again:
+            found = [again.captioner(picture(place)).best for place in range(5)]
+            best[below] = [(caption.text, caption.fit or 0.0) for caption in found]
+            assert [again.describe(picture(place)).text for place in range(5)] == [text for text, _ in best[below]]
+            assert len(again.captioner(picture(0), beam=1).captions) == 1  # nothing to compare with
+    never, sometimes, always = best.values()
+    assert sometimes == [one if one[1] >= -0.1 else other for one, other in zip(never, always, strict=True)]
+    assert 0 < sum(one != other for one, other in zip(sometimes, never, strict=True)) < 5
+
+
+def test_what_is_told_again_has_a_word_that_fits(tmp_path: Path) -> None:
+    tiny = manifest()
+    assert tiny.captioner is not None
+    words = np.arange(4, 10)
+    made = {**files(), "again.onnx": fitting_words(words, WEIGHTS["T"][words])}
+    head = replace(tiny.captioner, matching=0.01, again=AgainPart("again.onnx", 1.1))
+    with Suite(write_bundle(tmp_path / "again", replace(tiny, captioner=head), made)) as suite:
+        for place in range(5):
+            fits = suite.retriever.pictures(picture(place)).vector @ WEIGHTS["T"][words].T
+            fitting = {suite.captioner.vocabulary.word(int(words[place])) for place in np.argsort(-fits)[:2]}
+            plain = {caption.words for caption in suite.captioner(picture(place), n_best=3, matching=0).captions}
+            told = suite.captioner(picture(place), n_best=3).captions
+            assert [caption.score for caption in told] == sorted((c.score for c in told), reverse=True)
+            assert len({caption.words for caption in told}) == len(told)
+            assert all(caption.words in plain or fitting & set(caption.words) for caption in told)
+
+
+def test_words_that_the_captioner_does_not_know_are_refused(tmp_path: Path) -> None:
+    tiny = manifest()
+    assert tiny.captioner is not None
+    words = np.array([4, 99])
+    made = {**files(), "again.onnx": fitting_words(words, WEIGHTS["T"][:2])}
+    head = replace(tiny.captioner, matching=2.0, again=AgainPart("again.onnx", 1.1))
+    wrong = write_bundle(tmp_path / "wrong", replace(tiny, captioner=head), made)
+    with Suite(wrong) as suite, pytest.raises(BundleError, match="none of its vocabulary"):
+        suite.captioner(picture(0))
+
+
 def test_doubt_needs_a_retriever_that_matches(tmp_path: Path) -> None:
     tiny = manifest()
     assert tiny.captioner is not None
     with pytest.raises(BundleError, match="doubted by their fit"):
         write_bundle(tmp_path / "wrong", replace(tiny, captioner=replace(tiny.captioner, doubtful=0.3)), files())
+    again = replace(tiny.captioner, again=AgainPart("again.onnx", 0.3))
+    made = {**files(), "again.onnx": fitting_words(np.array([4, 5]), WEIGHTS["T"][:2])}
+    with pytest.raises(BundleError, match="told again by their fit"):
+        write_bundle(tmp_path / "wrong", replace(tiny, captioner=again), made)
 
 
 def test_tags_equal_those_by_hand(suite: Suite) -> None:

@@ -10,6 +10,7 @@ from seetell.bundle.fields import BundleError
 from seetell.bundle.folder import Bundle, read_manifest, write_bundle
 from seetell.bundle.manifest import PRECISIONS, Manifest
 from seetell.bundle.parts import (
+    AgainPart,
     CaptionerPart,
     ClassifierPart,
     Decoding,
@@ -26,6 +27,7 @@ from seetell.bundle.places import Place, add, builtin_folder, find, installed, r
 
 __all__ = [
     "PRECISIONS",
+    "AgainPart",
     "Bundle",
     "BundleError",
     "CaptionerPart",

@@ -99,6 +99,8 @@ class Manifest:
                     names += [head.sequence.start, head.sequence.step]
                 if isinstance(head, TaggerPart) and head.classifier is not None:
                     names.append(head.classifier.graph)
+                if isinstance(head, CaptionerPart) and head.again is not None:
+                    names.append(head.again.words)
         return names
 
     @property

@@ -242,6 +242,23 @@ class Head:
 
 
 @dataclass(frozen=True)
+class AgainPart:
+    """Captions that fit less than `below` are told again, each time with another word that fits the picture.
+
+    `words` is a graph from the retriever's `embeddings` of pictures to the `tokens` (P, words) that fit them best.
+    """
+
+    words: str
+    below: float
+
+    @classmethod
+    def read(cls, fields: Fields) -> Self:
+        part = cls(_file(fields, "words", ".onnx"), fields.number("below", -1e6, 1e6))
+        fields.finish()
+        return part
+
+
+@dataclass(frozen=True)
 class CaptionerPart(Head):
     """Tells pictures in words.
 
@@ -249,6 +266,7 @@ class CaptionerPart(Head):
         matching: how much it counts, beside a caption's log-probability, how well the bundle's retriever finds that it
             fits the picture; None: not at all.
         doubtful: a caption that fits less than this is doubtful; None: none is.
+        again: which captions are told again, and how; None: none is.
     """
 
     KIND: ClassVar[str] = "captioner"
@@ -256,16 +274,20 @@ class CaptionerPart(Head):
     sequence: SequencePart
     matching: float | None = None
     doubtful: float | None = None
+    again: AgainPart | None = None
 
     @classmethod
     def read(cls, fields: Fields) -> Self:
         sequence = SequencePart.read(fields.inner("sequence"))
         matching = fields.number("matching", 0, 1e6) if "matching" in fields else None
         doubtful = fields.number("doubtful", -1e6, 1e6) if "doubtful" in fields else None
-        part = cls(*Head.common(fields), sequence, matching, doubtful, trained_as=Head.settings(fields))
+        again = AgainPart.read(fields.inner("again")) if "again" in fields else None
+        part = cls(*Head.common(fields), sequence, matching, doubtful, again, trained_as=Head.settings(fields))
         fields.finish()
         if doubtful is not None and not matching:
             fields.refuse("its captions are to be doubted by their fit, and they are not matched")
+        if again is not None and not matching:
+            fields.refuse("its captions are to be told again by their fit, and they are not matched")
         return part
 
 

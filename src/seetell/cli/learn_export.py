@@ -8,6 +8,7 @@ import typer
 from seetell.errors import DatasetError
 
 _COMPARED = 16  # pictures, and as many texts, on which bundle and checkpoints must agree
+_USUAL = 500  # pictures of the training split that show what fits usually
 
 
 def export(
@@ -27,6 +28,12 @@ def export(
         float | None,
         typer.Option(help="With --matching: the fit below which a caption is called doubtful."),
     ] = None,
+    again: Annotated[
+        float | None,
+        typer.Option(
+            help="With --matching: pictures whose caption fits less are told again, with words that fit them."
+        ),
+    ] = None,
     beside: Annotated[
         str, typer.Option(help="A bundle whose other heads are kept: runs take the place of its own of their kind.")
     ] = "",
@@ -38,7 +45,7 @@ def export(
     """Make a bundle of trained runs, once it is seen to do what they do."""
     from seetell.bundle import Bundle
     from seetell.bundle.places import find
-    from seetell.evaluation import evaluate_bundle
+    from seetell.evaluation import evaluate_bundle, spread
     from seetell.learn.export import Description, like, open_runs
     from seetell.learn.export import export as make
     from seetell.learn.training.run import open_data
@@ -57,8 +64,8 @@ def export(
             where=dataset.name,
             remedy="Choose another with --split; bundle and checkpoints are compared on it",
         )
-    step = max(1, len(records) // _COMPARED)
-    some = records[::step][:_COMPARED]
+    some = spread(records, _COMPARED)
+    seen = [record.picture for record in spread(dataset.split("train"), _USUAL)]
     texts = [caption for record in some for caption in record.captions[:1]]
     pictures = measure or (500 if smaller else 0)
     progress = for_terminal()
@@ -75,6 +82,7 @@ def export(
         smaller=smaller,
         matching=matching,
         doubtful=doubtful,
+        again=None if again is None else (again, seen),
         measure=(score, ", ".join(specs), split) if pictures else None,
         beside=other,
         replace=replace,

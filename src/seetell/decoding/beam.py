@@ -12,6 +12,10 @@ Sequences are ranked by
 with the end counted in the length; alpha = 0 ranks by probability alone, which favours short sequences. While a
 hypothesis grows, its log-probability can only fall and its length only reach `max_length` + 1: hence the most it can
 still score, and a search that stops early finds exactly what it would have found by going on.
+
+Sequences can be asked to contain a token. There are then two beams for each picture, of hypotheses with the token and
+without it, so that the token, however unlikely, can come where it fits best (Anderson et al., *Guided open vocabulary
+image captioning with constrained beam search*, 2017); only those with it may end.
 """
 
 from dataclasses import replace
@@ -26,6 +30,7 @@ from seetell.decoding.result import Decoded
 from seetell.decoding.trace import Finished, Integers, Step
 from seetell.errors import SeetellError
 
+_Continuations = tuple[npt.NDArray[np.float64], Integers, Tokens]  # log-probabilities, slots, tokens; (A, C) each
 _SMALL = 4096  # so many continuations of a picture are sorted out without more ado
 
 
@@ -38,6 +43,7 @@ def beam_search(
     alpha: float = 0.0,
     n_best: int = 1,
     include_greedy: bool = False,
+    required: Tokens | None = None,
 ) -> list[list[Decoded]]:
     """The best sequences of each picture, best first: `n_best` of them, or fewer if there are no more.
 
@@ -46,13 +52,16 @@ def beam_search(
         n_best: how many sequences to keep for each picture; `beam` at most.
         include_greedy: let the greedy sequence compete, too. Beam search may drop it half-way for what looks better
             then and turns out worse; with this, what it finds never scores below greedy decoding.
+        required: a token for each picture (P,), which its sequences must contain.
     """
     if not 1 <= n_best <= beam or alpha < 0:
         raise ValueError("n_best must be from 1 to beam, and alpha 0 or more")
+    if include_greedy and required is not None:
+        raise ValueError("the greedy sequence need not contain what is required")
     pictures = len(features)
     if not pictures:
         return []
-    found = _search(decoder, decoder.start(features), pictures, rules, beam, alpha, n_best)
+    found = _search(decoder, decoder.start(features), pictures, rules, beam, alpha, n_best, required)
     if include_greedy:
         for best, extra in zip(found, greedy(decoder, features, rules), strict=True):
             if extra.ended and all(extra.tokens.tolist() != other.tokens.tolist() for other in best):
@@ -64,37 +73,60 @@ def beam_search(
 
 
 def _search(
-    decoder: Decoder[State], state: State, pictures: int, rules: Rules, beam: int, alpha: float, n_best: int
+    decoder: Decoder[State],
+    state: State,
+    pictures: int,
+    rules: Rules,
+    beam: int,
+    alpha: float,
+    n_best: int,
+    required: Tokens | None,
 ) -> list[list[Decoded]]:
     live = np.arange(pictures)  # the pictures still in the batch, (A,)
     total = np.zeros((pictures, 1))  # log-probability of their hypotheses, (A, S); −∞: an empty slot
-    last = np.full(pictures, rules.start, dtype=np.int64)
-    written = np.empty((pictures, 0), dtype=np.int64) if rules.block_ngrams else None
+    if required is not None:  # the first half of the slots has the token, the other not
+        total = np.tile([-np.inf, 0.0], (pictures, 1))
+        state = decoder.select(state, np.repeat(live, 2))
+    last = np.full(total.size, rules.start, dtype=np.int64)
+    written = np.empty((total.size, 0), dtype=np.int64) if rules.block_ngrams else None
     finished, steps = Finished(pictures, n_best), list[Step]()
     farthest = (rules.max_length + 1) ** alpha
     for done in range(rules.max_length + 1):
         log_probs, state, attention = decoder.step(last, state)
         log_probs = rules.apply(log_probs, done, written)
         slots = total.shape[1]
-        value, parent, token = best_continuations(log_probs.reshape(len(live), slots, -1), total, 2 * beam)
-        log = log_probs[np.arange(len(live))[:, None] * slots + parent, token]
+        shaped = log_probs.reshape(len(live), slots, -1)
+        without: list[_Continuations] = []
+        if required is None:
+            value, parent, token = best_continuations(shaped, total, 2 * beam)
+        else:
+            (value, parent, token), others = _required(shaped, total, required[live], rules.end, beam)
+            without = [others]
 
         # A hypothesis has one end: of the 2 · beam best continuations, at least `beam` go on.
         end = token == rules.end
         now = end & (np.arange(token.shape[1]) < beam)
-        finished.add(live, done, np.where(now, value, -np.inf) / (done + 1) ** alpha, parent, log)
+        picture = np.arange(len(live))[:, None]
+        finished.add(
+            live, done, np.where(now, value, -np.inf) / (done + 1) ** alpha, parent, shaped[picture, parent, token]
+        )
         on = np.argsort(end, axis=1, kind="stable")[:, :beam]
-        value, parent, token, log, end = (np.take_along_axis(each, on, 1) for each in (value, parent, token, log, end))
+        value, parent, token, end = (np.take_along_axis(each, on, 1) for each in (value, parent, token, end))
         value[end] = -np.inf
+        value, parent, token = (
+            np.concatenate([_filled(each, beam, filling) for each in tiers], axis=1)
+            for tiers, filling in zip(zip((value, parent, token), *without, strict=True), (-np.inf, 0, 0), strict=True)
+        )
+        log = shaped[picture, parent, token]
 
-        stuck = np.isinf(value[:, 0]) & np.isinf(finished.score[live, 0])
-        if stuck.any():  # nothing may follow, not even the end: what is written so far has to do
+        best = value.max(axis=1)
+        stuck = np.isinf(best) & np.isinf(finished.score[live, 0])
+        if required is None and stuck.any():  # nothing may follow, not even the end: what is written has to do
             _cut(finished, live[stuck], done, total[stuck], alpha)
-        going = np.flatnonzero(value[:, 0] / farthest > finished.score[live, -1])
+        going = np.flatnonzero(best / farthest > finished.score[live, -1])
         if not len(going):
             break
-        live, total = live[going], _filled(value[going], beam, -np.inf)
-        parent, token, log = (_filled(each[going], beam, 0) for each in (parent, token, log))
+        live, total, parent, token, log = live[going], value[going], parent[going], token[going], log[going]
         rows = (going[:, None] * slots + parent).ravel()
         weights, gate = (
             None if x is None else x[rows].reshape(*parent.shape, *x.shape[1:]) for x in attention_of(attention)
@@ -106,9 +138,27 @@ def _search(
     return finished.read(steps)
 
 
-def best_continuations(
-    log_probs: Floats, total: npt.NDArray[np.float64], count: int
-) -> tuple[npt.NDArray[np.float64], Integers, Tokens]:
+def _required(
+    log_probs: Floats, total: npt.NDArray[np.float64], required: Tokens, end: int, beam: int
+) -> tuple[_Continuations, _Continuations]:
+    """The best continuations of each picture that have its token, and the best that have not, which cannot end."""
+    half = total.shape[1] // 2
+    picture = np.arange(len(total))
+    given = log_probs[picture, half:, required] + total[:, half:]  # the token comes now, (A, half)
+    value, parent, token = best_continuations(log_probs[:, :half], total[:, :half], 2 * beam)
+    value = np.concatenate([value, given], axis=1)
+    parent = np.concatenate([parent, np.broadcast_to(np.arange(half, 2 * half), given.shape)], axis=1)
+    token = np.concatenate([token, np.broadcast_to(required[:, None], given.shape)], axis=1)
+    order = np.argsort(-value, axis=1, kind="stable")[:, : 2 * beam]
+    having = tuple(np.take_along_axis(each, order, axis=1) for each in (value, parent, token))
+    others = log_probs[:, half:].copy()
+    others[picture, :, required] = -np.inf
+    others[:, :, end] = -np.inf
+    value, parent, token = best_continuations(others, total[:, half:], beam)
+    return having, (value, parent + half, token)  # type: ignore[return-value]
+
+
+def best_continuations(log_probs: Floats, total: npt.NDArray[np.float64], count: int) -> _Continuations:
     """The `count` best of a picture's hypotheses, each continued by each token, best first.
 
     The columns of a large vocabulary are dealt into groups. The best continuations lie in the groups whose best is

@@ -38,8 +38,8 @@ def evaluate_bundle(
         meteor: see `score_captions`.
     """
     reports: dict[str, Report] = {}
-    captioned = _some([record for record in dataset.split(split) if record.captions], limit)
-    labelled = _some([record for record in dataset.split(split) if record.labels], limit)
+    captioned = spread([record for record in dataset.split(split) if record.captions], limit)
+    labelled = spread([record for record in dataset.split(split) if record.labels], limit)
     if "captioner" in suite.kinds and captioned:
         reports["captioner"] = evaluate_captioner(
             suite, captioned, beam=beam, matching=matching, meteor=meteor, progress=progress
@@ -138,7 +138,8 @@ def _report(metrics: dict[str, Any], protocol: str, pictures: int, asked: int) -
     return {"metrics": metrics, "protocol": protocol, "pictures": pictures, "unreadable": asked - pictures}
 
 
-def _some(records: Sequence[Record], limit: int | None) -> Sequence[Record]:
+def spread(records: Sequence[Record], limit: int | None) -> Sequence[Record]:
+    """So many of the records, evenly spread; all if there are no more, or without a limit."""
     if limit is None or len(records) <= limit:
         return records
     places = np.unique(np.linspace(0, len(records) - 1, limit).round().astype(int))

@@ -8,10 +8,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from seetell.bundle import CaptionerPart, Decoding
-from seetell.decoding import Decoded
+from seetell.bundle import BundleError, CaptionerPart, Decoding
+from seetell.decoding import Decoded, beam_search
 from seetell.progress import SILENT, Progress
 from seetell.runtime.eye import Features
+from seetell.runtime.graph import Graph
 from seetell.runtime.results import Caption, Captioned
 from seetell.runtime.retriever import Retriever
 from seetell.runtime.runner import Runner
@@ -35,6 +36,8 @@ class Captioner:
         self.doubtful = -np.inf if part.doubtful is None else part.doubtful
         self.vocabulary = runner.bundle.vocabulary(part.vocabulary)
         self.decoder = OnnxDecoder(runner.bundle, part.sequence, len(self.vocabulary))
+        self.again = -np.inf if part.again is None else part.again.below
+        self._words = Graph(runner.bundle, part.again.words, ["embeddings"], ["tokens"]) if part.again else None
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
@@ -98,7 +101,8 @@ class Captioner:
         embeddings: NDArray[np.float32] | None = None,
     ) -> list[tuple[Caption, ...]]:
         """The captions of pictures whose features are there already, in the calling thread; `embeddings` are the
-        retriever's of the pictures, if they are there, too.
+        retriever's of the pictures, if they are there, too. Those that fit badly are told again with words that fit
+        the picture, if the bundle can, and the best of all is told.
         """
         how, matching = how or self.decoding, self.matching if matching is None else matching
         candidates = max(n_best, how.beam) if matching else n_best
@@ -108,7 +112,40 @@ class Captioner:
             return captions
         if embeddings is None:
             embeddings = self._retriever().embeddings(features[self._retriever().layout])
-        return [best[:n_best] for best in self._matched(captions, embeddings, matching)]
+        told = list(self._matched(captions, embeddings, matching))
+        low = [place for place, best in enumerate(told) if best[0].fit is not None and best[0].fit < self.again]
+        if low:
+            more = self._told_again(features[self.layout][low], embeddings[low], how)
+            for place, others in zip(low, self._matched(more, embeddings[low], matching), strict=True):
+                known = {caption.words: caption for caption in (*others, *told[place])}
+                told[place] = tuple(sorted(known.values(), key=lambda caption: -caption.score))
+        return [best[:n_best] for best in told]
+
+    def _told_again(
+        self, features: NDArray[np.float32], embeddings: NDArray[np.float32], how: Decoding
+    ) -> list[tuple[Caption, ...]]:
+        """Captions that contain, each, one of the words that fit a picture best."""
+        assert self._words is not None
+        words = self._words({"embeddings": embeddings})["tokens"]
+        if words.shape[:1] != (len(features),) or words.min() < 0 or words.max() >= len(self.vocabulary):
+            raise BundleError(
+                "the words that fit a picture are none of its vocabulary",
+                where=self._words.where,
+                remedy="Export the bundle again",
+            )
+        each = words.shape[1]
+        beam = max(2, how.beam // 2)
+        found = beam_search(
+            self.decoder,
+            np.repeat(features, each, axis=0),
+            rules(self.vocabulary, how),
+            beam=beam,
+            alpha=how.alpha,
+            n_best=2,
+            required=words.ravel(),
+        )
+        captions = [tuple(map(self._caption, best)) for best in found]
+        return [sum(captions[begin : begin + each], ()) for begin in range(0, len(captions), each)]
 
     def _matched(
         self, captions: Sequence[tuple[Caption, ...]], embeddings: NDArray[np.float32], matching: float

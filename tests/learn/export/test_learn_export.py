@@ -11,7 +11,7 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
-from seetell.bundle import Bundle, CaptionerPart
+from seetell.bundle import AgainPart, Bundle, CaptionerPart
 from seetell.cli import app, main
 from seetell.data import open_dataset
 from seetell.learn.encoders import Encoder
@@ -161,7 +161,7 @@ def test_a_smaller_one_says_what_it_costs(smaller: str, share: float, runs: dict
 def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
     runs: dict[str, Path], tmp_path: Path, refused: Callable[..., str]
 ) -> None:
-    suite = [runs["captions"], runs["tags"], runs["match"], "--matching", 2, "--doubtful", 0.1]
+    suite = [runs["captions"], runs["tags"], runs["match"], "--matching", 2, "--doubtful", 0.1, "--again", 0.2]
     assert export(*suite, "--smaller", "int8", "--measure", 4, "--out", tmp_path / "before").exit_code == 0
     again = export(runs["later"], "--beside", tmp_path / "before", "--measure", 4, "--out", tmp_path / "after")
     assert again.exit_code == 0, again.stderr
@@ -171,10 +171,15 @@ def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
     assert {layout.name for layout in after.manifest.encoder.layouts} == {"grid", "grid:3", "full_network"}
     assert after.manifest.captioner is not None
     assert (after.manifest.captioner.matching, after.manifest.captioner.doubtful) == (2, 0.1)
+    assert after.manifest.captioner.again == AgainPart("captioner-words.onnx", 0.2)
     other = kept_of(before, open_runs([runs["match"]]), "int8").heads["captioner"]
     assert isinstance(other, CaptionerPart)
-    assert (other.matching, other.doubtful) == (2, None)  # of another retriever, that fit says nothing
-    for name in ("captioner-step.onnx", "captioner.txt", "retriever-pictures.onnx", "retriever-texts.onnx"):
+    # Of another retriever, that fit says nothing.
+    assert (other.matching, other.doubtful, other.again) == (2, None, None)
+    for name in (
+        *("captioner-step.onnx", "captioner-words.onnx", "captioner.txt"),
+        *("retriever-pictures.onnx", "retriever-texts.onnx"),
+    ):
         assert after.read(name) == before.read(name)
     assert export(runs["later"], "--out", tmp_path / "alone", "--smaller", "int8").exit_code == 0
     picture = open_dataset(DATA).split("val")[0].picture
@@ -206,6 +211,7 @@ def test_mistakes_are_one_line_and_told_at_once(
     assert "no 'int4' variant" in refused(runs["tags"], *out, "--smaller", "int4")
     assert "needs a captioner and a retriever" in refused(runs["captions"], *out, "--matching", 1)
     assert "--doubtful needs --matching" in refused(runs["captions"], *out, "--doubtful", 0.1)
+    assert "--again needs --matching" in refused(runs["captions"], *out, "--again", 0.1)
     assert "is a tagger, too" in refused(runs["tags"], runs["looked"], *out)
     assert "nothing in the split 'dev'" in refused(runs["tags"], *out, "--split", "dev")
     assert str(tmp_path / "absent") in refused(tmp_path / "absent", *out)

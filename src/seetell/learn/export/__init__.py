@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from seetell import __version__
-from seetell.bundle import Bundle, EncoderPart, Layout, Manifest, Score, write_bundle
+from seetell.bundle import AgainPart, Bundle, EncoderPart, Layout, Manifest, Score, write_bundle
 from seetell.bundle.folder import check_target
 from seetell.bundle.manifest import check_name
 from seetell.errors import SeetellError
@@ -21,6 +21,7 @@ from seetell.learn.export.heads import make_head
 from seetell.learn.export.kept import Kept, kept_of, like
 from seetell.learn.export.smaller import SMALLER, make_smaller
 from seetell.learn.export.trained import Trained, check_shared, open_runs, plain_numbers
+from seetell.learn.export.words import fitting_words
 from seetell.runtime import AnyPicture, Suite
 
 __all__ = ["SMALLER", "Description", "Loss", "Trained", "UnequalError", "export", "like", "open_runs"]
@@ -59,6 +60,7 @@ def export(
     smaller: str = "",
     matching: float | None = None,
     doubtful: float | None = None,
+    again: tuple[float, Sequence[AnyPicture]] | None = None,
     measure: tuple[Measure, str, str] | None = None,
     beside: Bundle | None = None,
     replace: bool = False,
@@ -72,6 +74,8 @@ def export(
         smaller: "fp16" or "int8" rounds the weights; what that costs is measured, and told in the result.
         matching: how much it counts, beside a caption's log-probability, that the retriever finds it to fit.
         doubtful: the fit below which a caption is called doubtful.
+        again: the fit below which a picture is told again with words that fit it, and pictures of the training split,
+            which show what fits usually.
         measure: scores a suite, and the data and split it does so on: what the bundle then says it reaches. Needed
             with `smaller`.
         beside: a bundle with the same encoder, whose heads stay as they are where none of `trained` takes their place.
@@ -89,26 +93,34 @@ def export(
         raise SeetellError("--matching needs a captioner and a retriever", remedy="Name runs of both, or leave it out")
     if doubtful is not None and not matching:
         raise SeetellError("--doubtful needs --matching", remedy="Give both, or leave it out")
+    if again is not None and not matching:
+        raise SeetellError("--again needs --matching", remedy="Give both, or leave it out")
     manifest, files = _parts(trained, kept, description, say)
     if matching is not None and manifest.captioner is not None:
         chosen = dataclasses.replace(manifest.captioner, matching=matching, doubtful=doubtful)
         manifest = dataclasses.replace(manifest, captioner=chosen)
     with tempfile.TemporaryDirectory(prefix="seetell-export-") as folder:
+        if again is not None and manifest.captioner is not None:
+            say("Looking for the words that fit pictures")
+            with Suite(write_bundle(Path(folder) / "before", manifest, {**kept.files, **files})) as suite:
+                files["captioner-words.onnx"] = fitting_words(suite, again[1])
+            telling = dataclasses.replace(manifest.captioner, again=AgainPart("captioner-words.onnx", again[0]))
+            manifest = dataclasses.replace(manifest, captioner=telling)
         say("Comparing with the checkpoints")
-        with Suite(write_bundle(Path(folder) / "whole", manifest, {**files, **kept.files})) as suite:
+        with Suite(write_bundle(Path(folder) / "whole", manifest, {**kept.files, **files})) as suite:
             compare(suite, trained, pictures, texts)
             before = _measured(suite, measure, say)
         manifest = _scored(manifest, before, measure)
         if not smaller:
-            return write_bundle(out, manifest, {**files, **kept.files}, replace=replace), None
+            return write_bundle(out, manifest, {**kept.files, **files}, replace=replace), None
         say(f"Rounding weights to {SMALLER[smaller]}")
-        small = {n: make_smaller(data, SMALLER[smaller]) if n.endswith(".onnx") else data for n, data in files.items()}
-        small |= kept.files
+        made = {n: make_smaller(data, SMALLER[smaller]) if n.endswith(".onnx") else data for n, data in files.items()}
+        small = {**kept.files, **made}
         manifest = dataclasses.replace(manifest, precision=SMALLER[smaller])
         with Suite(write_bundle(Path(folder) / "small", manifest, small)) as suite:
             after = _measured(suite, measure, say)
     bundle = write_bundle(out, _scored(manifest, after, measure), small, replace=replace)
-    return bundle, Loss(sum(map(len, (*files.values(), *kept.files.values()))), bundle.size, before, after)
+    return bundle, Loss(sum(map(len, {**kept.files, **files}.values())), bundle.size, before, after)
 
 
 def _parts(

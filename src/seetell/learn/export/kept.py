@@ -44,7 +44,7 @@ def kept_of(bundle: Bundle, trained: Sequence[Trained], smaller: str) -> Kept:
     gone: dict[str, Any] = {one.kind: None for one in trained}
     rest = dataclasses.replace(manifest, **gone)
     if rest.captioner is not None and rest.retriever is None:  # what fits badly, another retriever says otherwise
-        rest = dataclasses.replace(rest, captioner=dataclasses.replace(rest.captioner, doubtful=None))
+        rest = dataclasses.replace(rest, captioner=dataclasses.replace(rest.captioner, doubtful=None, again=None))
     read = {head.layout for head in rest.heads}
     return Kept(
         {head.KIND: head for head in rest.heads},
