@@ -80,7 +80,7 @@ def test_the_index_gathers_the_headline_rows(folder: Path) -> None:
     page = text(folder / "README.md")
     assert "| FNE-MH | flickr8k | 281.4 | **270.0** | -11.4 | 1.5 |" in page
     assert "| FNE-POE | flickr8k | 269.3 | not run |  |  |" in page
-    assert "| VGG19, K = 1 | flickr8k | 219.5 (flickr30k) | **180.0** |  | 1.5 |" in page  # of another dataset: no Δ
+    assert "| K = 1 | flickr8k | 219.5 (flickr30k) | **180.0** |  | 1.5 |" in page  # of another dataset: no Δ
     assert "Not run: Flickr30k's pictures are not at hand." in page
     assert "[The built-in model](builtin.md)" in page
     assert text(folder / "vilalta-table3.md").count(", published |") == 20
