@@ -96,12 +96,11 @@ def _search(
         log_probs = rules.apply(log_probs, done, written)
         slots = total.shape[1]
         shaped = log_probs.reshape(len(live), slots, -1)
-        without: list[_Continuations] = []
+        without: list[_Continuations] = []  # the beam of those that lack what is required
         if required is None:
             value, parent, token = best_continuations(shaped, total, 2 * beam)
         else:
-            (value, parent, token), others = _required(shaped, total, required[live], rules.end, beam)
-            without = [others]
+            (value, parent, token), *without = _required(shaped, total, required[live], rules.end, beam)
 
         # A hypothesis has one end: of the 2 · beam best continuations, at least `beam` go on.
         end = token == rules.end
@@ -113,10 +112,8 @@ def _search(
         on = np.argsort(end, axis=1, kind="stable")[:, :beam]
         value, parent, token, end = (np.take_along_axis(each, on, 1) for each in (value, parent, token, end))
         value[end] = -np.inf
-        value, parent, token = (
-            np.concatenate([_filled(each, beam, filling) for each in tiers], axis=1)
-            for tiers, filling in zip(zip((value, parent, token), *without, strict=True), (-np.inf, 0, 0), strict=True)
-        )
+        tiers = [_filled(tier, beam) for tier in ((value, parent, token), *without)]
+        value, parent, token = (np.concatenate(each, axis=1) for each in zip(*tiers, strict=True))
         log = shaped[picture, parent, token]
 
         best = value.max(axis=1)
@@ -150,12 +147,12 @@ def _required(
     parent = np.concatenate([parent, np.broadcast_to(np.arange(half, 2 * half), given.shape)], axis=1)
     token = np.concatenate([token, np.broadcast_to(required[:, None], given.shape)], axis=1)
     order = np.argsort(-value, axis=1, kind="stable")[:, : 2 * beam]
-    having = tuple(np.take_along_axis(each, order, axis=1) for each in (value, parent, token))
+    having = (value[picture[:, None], order], parent[picture[:, None], order], token[picture[:, None], order])
     others = log_probs[:, half:].copy()
     others[picture, :, required] = -np.inf
     others[:, :, end] = -np.inf
-    value, parent, token = best_continuations(others, total[:, half:], beam)
-    return having, (value, parent + half, token)  # type: ignore[return-value]
+    lacking = best_continuations(others, total[:, half:], beam)
+    return having, (lacking[0], lacking[1] + half, lacking[2])
 
 
 def best_continuations(log_probs: Floats, total: npt.NDArray[np.float64], count: int) -> _Continuations:
@@ -218,7 +215,8 @@ def _cut(finished: Finished, pictures: Integers, done: int, total: npt.NDArray[n
     finished.add(pictures, done, score, slot, np.full(slot.shape, np.nan))
 
 
-def _filled(values: npt.NDArray[Any], width: int, filling: float) -> npt.NDArray[Any]:
-    """A table made as wide as the beam where a small vocabulary does not fill it."""
-    missing = width - values.shape[1]
-    return np.pad(values, ((0, 0), (0, missing)), constant_values=filling) if missing > 0 else values
+def _filled(found: _Continuations, width: int) -> _Continuations:
+    """Continuations made as many as the beam is wide where a small vocabulary does not fill it."""
+    value, slot, token = found
+    missing = ((0, 0), (0, max(0, width - value.shape[1])))
+    return np.pad(value, missing, constant_values=-np.inf), np.pad(slot, missing), np.pad(token, missing)

@@ -217,11 +217,11 @@ class Loop:
 
     def _finite(self, what: str, value: float, step: int) -> None:
         if not math.isfinite(value):
+            clip = "" if self.recipe.training.clip else " or clip gradients (--set training.clip=2)"
             raise DivergedError(
                 f"the {what} became {value} in epoch {self.state.epoch + 1}, batch {step + 1}",
                 where=str(self.run),
-                remedy="Lower the learning rate (--set phases.learning_rate=…) or clip gradients "
-                "(--set training.clip=2), and train again",
+                remedy=f"Lower the learning rate (--set phases.learning_rate=…){clip}, and train again",
             )
 
     def _note(self, logs: Mapping[str, Tensor]) -> str:
