@@ -24,7 +24,7 @@ from seetell.runtime import Suite
 SEARCHES = ("a cat", "something hot to drink", "an old building by the water")
 MATCHED = "coffee.png"
 TEXTS = ("a cup of coffee on a table", "a dog running in the grass", "a plate with a slice of pizza")
-LOOKED_AT = "mug.jpg"
+LOOKED_AT = "photographer.png"
 
 
 def main(
