@@ -78,6 +78,8 @@ def evaluate_captioner(
     how = suite.captioner.decoding
     weight = suite.captioner.matching if matching is None else matching
     matched = f", fit with the picture counting {weight:g}" if weight else ""
+    if weight and np.isfinite(suite.captioner.again):
+        matched += f", told again below a fit of {suite.captioner.again:g}"
     blocked = f", no {how.block_ngrams}-gram twice" if how.block_ngrams else ""
     protocol = (
         f"beam {beam or how.beam}, length exponent {how.alpha:g}, {how.maximum_length} words at most"

@@ -172,6 +172,7 @@ def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
     assert after.manifest.captioner is not None
     assert (after.manifest.captioner.matching, after.manifest.captioner.doubtful) == (2, 0.1)
     assert after.manifest.captioner.again == AgainPart("captioner-words.onnx", 0.2)
+    assert "told again below a fit of 0.2" in after.manifest.captioner.scores[-1].protocol
     other = kept_of(before, open_runs([runs["match"]]), "int8").heads["captioner"]
     assert isinstance(other, CaptionerPart)
     # Of another retriever, that fit says nothing.
