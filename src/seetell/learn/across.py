@@ -118,7 +118,11 @@ def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]]) -> l
             first = rows[row.name][0]
             encoder, speed = first.encoder["name"].partition("@")[0], first.flat.get("told_a_second")
             cost = [clock(first.seconds), f"{first.parameters:,}", f"{speed:,.0f}" if speed else "–"]
-            called = f"{label(row)} ({row.part.lower()})" if row.part and row.part != "With VGG16" else label(row)
+            called = (
+                f"{label(row)} ({row.part[:1].lower()}{row.part[1:]})"
+                if row.part and row.part != "With VGG16"
+                else label(row)
+            )
             scored[row.name] = (score, [called, f"[{name}]({name}.md)", encoder, f"{score:.1f}", *cost])
     if not scored:
         return [Paragraph(f"No row of {', '.join(question.tables)} on {question.dataset} has a record: {NOT_RUN}.")]

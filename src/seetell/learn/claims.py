@@ -191,7 +191,7 @@ GLOVE = {  # without, with
 }
 SHARED = {
     "seq2seq with GloVe": ("seq2seq-separate", "seq2seq"),
-    "with Xavier": ("seq2seq-xavier-separate", "seq2seq-xavier"),
+    "seq2seq with Xavier": ("seq2seq-xavier-separate", "seq2seq-xavier"),
 }
 
 
