@@ -193,7 +193,7 @@ def texts(weights: NDArray[np.float32] = WEIGHTS["T"]) -> bytes:
     )
 
 
-def fitting_words(tokens: NDArray[np.int64], weights: NDArray[np.float32]) -> bytes:
+def fitting_words(tokens: NDArray[np.generic], weights: NDArray[np.float32]) -> bytes:
     """The two of some tokens (W,) whose vectors (W, D) fit a picture's embedding best."""
     node = helper.make_node
     nodes = [
@@ -206,7 +206,7 @@ def fitting_words(tokens: NDArray[np.int64], weights: NDArray[np.float32]) -> by
         {"embeddings": (FLOAT, ["n", DIMENSIONS])},
         {"tokens": ["n", 2]},
         {"W": np.ascontiguousarray(weights.T), "two": np.array([2]), "known": tokens},
-        INT64,
+        helper.np_dtype_to_tensor_dtype(tokens.dtype),
     )
 
 

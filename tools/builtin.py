@@ -29,7 +29,7 @@ from seetell.data import Record
 from seetell.errors import SeetellError
 from seetell.evaluation import evaluate_bundle, spread
 from seetell.learn.encoders import Encoder, encode_dataset
-from seetell.learn.export import Description, Trained, export, open_runs
+from seetell.learn.export import USUAL, Description, Trained, export, open_runs
 from seetell.learn.export.trained import plain_numbers
 from seetell.learn.files import write_text
 from seetell.learn.page import Command, Heading, Page, Paragraph, Table, markdown
@@ -45,7 +45,6 @@ from seetell.runtime import Suite, open_bundle
 ROOT = Path(__file__).resolve().parent.parent
 HEADS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}  # stages that are shipped
 COMPARED = 16  # pictures on which bundle and checkpoints must agree
-USUAL = 1000  # training pictures that show which words fit anything
 CHOSEN = ("matching", "doubtful", "again")  # settings of the plan that the bundle says
 BUILT_IN = re.compile(r"(<!-- builtin:begin -->\n).*(<!-- builtin:end -->)", re.DOTALL)
 CARD, FAILURES = "MODEL_CARD.md", "failures.png"

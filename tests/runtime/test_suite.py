@@ -171,12 +171,12 @@ def test_what_is_told_again_has_a_word_that_fits(tmp_path: Path) -> None:
 def test_words_that_the_captioner_does_not_know_are_refused(tmp_path: Path) -> None:
     tiny = manifest()
     assert tiny.captioner is not None
-    words = np.array([4, 99])
-    made = {**files(), "again.onnx": fitting_words(words, WEIGHTS["T"][:2])}
     head = replace(tiny.captioner, matching=2.0, again=AgainPart("again.onnx", 1.1))
-    wrong = write_bundle(tmp_path / "wrong", replace(tiny, captioner=head), made)
-    with Suite(wrong) as suite, pytest.raises(BundleError, match="none of its vocabulary"):
-        suite.captioner(picture(0))
+    for words in ([4, 99], [-1, 4], [4.0, 5.0]):  # the last: not numbers of words
+        made = {**files(), "again.onnx": fitting_words(np.array(words), WEIGHTS["T"][:2])}
+        wrong = write_bundle(tmp_path / f"{words}", replace(tiny, captioner=head), made)
+        with Suite(wrong) as suite, pytest.raises(BundleError, match="none of its vocabulary"):
+            suite.captioner(picture(0))
 
 
 def test_doubt_needs_a_retriever_that_matches(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import typer
 from seetell.errors import DatasetError
 
 _COMPARED = 16  # pictures, and as many texts, on which bundle and checkpoints must agree
-_USUAL = 500  # pictures of the training split that show what fits usually
 
 
 def export(
@@ -46,7 +45,7 @@ def export(
     from seetell.bundle import Bundle
     from seetell.bundle.places import find
     from seetell.evaluation import evaluate_bundle, spread
-    from seetell.learn.export import Description, like, open_runs
+    from seetell.learn.export import USUAL, Description, like, open_runs
     from seetell.learn.export import export as make
     from seetell.learn.training.run import open_data
     from seetell.progress import for_terminal
@@ -65,7 +64,7 @@ def export(
             remedy="Choose another with --split; bundle and checkpoints are compared on it",
         )
     some = spread(records, _COMPARED)
-    seen = [record.picture for record in spread(dataset.split("train"), _USUAL)]
+    seen = [record.picture for record in spread(dataset.split("train"), USUAL)]
     texts = [caption for record in some for caption in record.captions[:1]]
     pictures = measure or (500 if smaller else 0)
     progress = for_terminal()

@@ -127,19 +127,19 @@ class Captioner:
         """Captions that contain, each, one of the words that fit a picture best."""
         assert self._words is not None
         words = self._words({"embeddings": embeddings})["tokens"]
-        if words.shape[:1] != (len(features),) or words.min() < 0 or words.max() >= len(self.vocabulary):
+        shaped = words.ndim == 2 and len(words) == len(features) and words.dtype == np.int64
+        if not shaped or ((words < 0) | (words >= len(self.vocabulary))).any():
             raise BundleError(
                 "the words that fit a picture are none of its vocabulary",
                 where=self._words.where,
                 remedy="Export the bundle again",
             )
         each = words.shape[1]
-        beam = max(2, how.beam // 2)
         found = beam_search(
             self.decoder,
             np.repeat(features, each, axis=0),
             rules(self.vocabulary, how),
-            beam=beam,
+            beam=max(2, how.beam // 2),
             alpha=how.alpha,
             n_best=2,
             required=words.ravel(),

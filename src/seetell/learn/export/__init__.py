@@ -21,10 +21,10 @@ from seetell.learn.export.heads import make_head
 from seetell.learn.export.kept import Kept, kept_of, like
 from seetell.learn.export.smaller import SMALLER, make_smaller
 from seetell.learn.export.trained import Trained, check_shared, open_runs, plain_numbers
-from seetell.learn.export.words import fitting_words
+from seetell.learn.export.words import USUAL, fitting_words
 from seetell.runtime import AnyPicture, Suite
 
-__all__ = ["SMALLER", "Description", "Loss", "Trained", "UnequalError", "export", "like", "open_runs"]
+__all__ = ["SMALLER", "USUAL", "Description", "Loss", "Trained", "UnequalError", "export", "like", "open_runs"]
 
 Measure = Callable[[Suite], Mapping[str, Mapping[str, Any]]]
 """What a suite reaches: for each head {"metrics", "protocol", "pictures"}."""

@@ -13,6 +13,7 @@ from seetell.runtime import AnyPicture, Suite
 
 CANDIDATES = 1200  # the most frequent content words of the captioner's vocabulary
 CHOSEN = 6  # of them for a picture
+USUAL = 1000  # pictures of the training split are enough to show what is usual
 
 
 class FittingWords(nn.Module):
@@ -54,6 +55,8 @@ def fitting_words(suite: Suite, pictures: Sequence[AnyPicture]) -> bytes:
     if not embeddings:
         raise SeetellError("no picture of the training split can be read", remedy="Look at it with: seetell check")
     numbers = [number for number in range(len(vocabulary)) if _may_be_required(vocabulary.word(number))][:CANDIDATES]
+    if not numbers:
+        raise SeetellError("the captioner knows no words with content", remedy="Leave out --again")
     words = retriever.texts([vocabulary.word(number) for number in numbers])
     unit = nn.functional.normalize
     usual = unit(torch.from_numpy(np.stack(embeddings))).mean(0)
