@@ -62,9 +62,9 @@ def test_of_the_sequences_with_a_token_it_finds_the_best_there_is(
 ) -> None:
     model = Recurrent(words=5, seed=seed)
     features = model.features(2)
-    required = np.array([token, 3])
+    required = np.array([[token, 2], [3, token]])
     found = beam_search(model, features, rules, beam=5**rules.max_length, alpha=alpha, n_best=6, required=required)
-    for feature, best, word in zip(features, found, required.tolist(), strict=True):
+    for feature, best, word in zip(np.repeat(features, 2, axis=0), found, required.ravel().tolist(), strict=True):
         same(best, [each for each in exhaustive(model, feature, rules, alpha) if word in each[1]][:6])
 
 
@@ -75,12 +75,12 @@ def test_a_narrow_beam_with_a_token_finds_what_the_slow_search_finds(
 ) -> None:
     model = Recurrent(words=6, seed=seed, sharpness=1.0)
     features = model.features(3)
-    found = beam_search(model, features, rules, beam=beam, alpha=alpha, required=np.full(3, token))
+    found = beam_search(model, features, rules, beam=beam, alpha=alpha, required=np.full((3, 1), token))
     for feature, best in zip(features, found, strict=True):
         same(best, slow_beam(model, feature, rules, beam, alpha, required=token)[:1])
 
 
-@pytest.mark.parametrize("required", [None, np.arange(50, 59)])
+@pytest.mark.parametrize("required", [None, np.arange(50, 59)[:, None]])
 @pytest.mark.parametrize("alpha", [0.0, 0.7])
 def test_a_batch_is_decoded_as_its_pictures_one_by_one(alpha: float, required: np.ndarray | None) -> None:
     model = Recurrent(words=5000, seed=3)  # large enough for the groups of a large vocabulary

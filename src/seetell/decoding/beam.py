@@ -52,7 +52,8 @@ def beam_search(
         n_best: how many sequences to keep for each picture; `beam` at most.
         include_greedy: let the greedy sequence compete, too. Beam search may drop it half-way for what looks better
             then and turns out worse; with this, what it finds never scores below greedy decoding.
-        required: a token for each picture (P,), which its sequences must contain.
+        required: tokens for each picture (P, K), each of which a search of its own is for: then the best sequences
+            with a picture's first token come first, those with its second next, P · K lists in all.
     """
     if not 1 <= n_best <= beam or alpha < 0:
         raise ValueError("n_best must be from 1 to beam, and alpha 0 or more")
@@ -61,7 +62,12 @@ def beam_search(
     pictures = len(features)
     if not pictures:
         return []
-    found = _search(decoder, decoder.start(features), pictures, rules, beam, alpha, n_best, required)
+    state = decoder.start(features)
+    if required is not None:  # two rows for each search, of which one will have the token
+        state = decoder.select(state, np.repeat(np.arange(pictures), 2 * required.shape[1]))
+        required = required.ravel()
+        pictures = len(required)
+    found = _search(decoder, state, pictures, rules, beam, alpha, n_best, required)
     if include_greedy:
         for best, extra in zip(found, greedy(decoder, features, rules), strict=True):
             if extra.ended and all(extra.tokens.tolist() != other.tokens.tolist() for other in best):
@@ -86,7 +92,6 @@ def _search(
     total = np.zeros((pictures, 1))  # log-probability of their hypotheses, (A, S); −∞: an empty slot
     if required is not None:  # the first half of the slots has the token, the other not
         total = np.tile([-np.inf, 0.0], (pictures, 1))
-        state = decoder.select(state, np.repeat(live, 2))
     last = np.full(total.size, rules.start, dtype=np.int64)
     written = np.empty((total.size, 0), dtype=np.int64) if rules.block_ngrams else None
     finished, steps = Finished(pictures, n_best), list[Step]()

@@ -134,18 +134,20 @@ class Captioner:
                 where=self._words.where,
                 remedy="Export the bundle again",
             )
-        each = words.shape[1]
         found = beam_search(
             self.decoder,
-            np.repeat(features, each, axis=0),
+            features,
             rules(self.vocabulary, how),
             beam=max(2, how.beam // 2),
             alpha=how.alpha,
             n_best=2,
-            required=words.ravel(),
+            required=words,
         )
-        captions = [tuple(map(self._caption, best)) for best in found]
-        return [sum(captions[begin : begin + each], ()) for begin in range(0, len(captions), each)]
+        each = words.shape[1]
+        return [
+            tuple(self._caption(decoded) for best in found[begin : begin + each] for decoded in best)
+            for begin in range(0, len(found), each)
+        ]
 
     def _matched(
         self, captions: Sequence[tuple[Caption, ...]], embeddings: NDArray[np.float32], matching: float
