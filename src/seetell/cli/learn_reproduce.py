@@ -20,9 +20,7 @@ def reproduce(
     seeds: Annotated[int, typer.Option(help="How often each row is trained; 0 takes the table's.")] = 0,
     files: Annotated[
         list[str] | None,
-        typer.Option(
-            "--with", help="What some rows need: vgg16=FILE (weights), vectors300=FILE, tagger=RUN. May be repeated."
-        ),
+        typer.Option("--with", help="What some rows need: vgg16=FILE (weights), vectors300=FILE. May be repeated."),
     ] = None,
     show: Annotated[
         list[Path] | None,

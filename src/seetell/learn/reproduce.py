@@ -31,6 +31,7 @@ from seetell.learn.training.loop import State
 from seetell.learn.training.run import Run, family, open_data, train
 from seetell.learn.training.tag_figures import Predictions, summary
 from seetell.progress import SILENT, Progress
+from seetell.runtime import open_bundle
 
 START_EPOCHS = 30  # Table 5 of Vilalta: a run that has not started by then has failed
 RESULT = "result.json"  # in a run's folder: its record
@@ -139,9 +140,9 @@ def run_row(asking: Asking, row: Row, seed: int) -> RowRecord:
     options: dict[str, Any] = {"predictions": folder / PREDICTIONS}
     root, progress = asking.root, asking.progress
     if row.untrained == "template":
-        tagger = Run.open(Path(asking.files["tagger"]))
-        result = untrained.template(tagger, asking.specs, options, root=root, progress=progress)
-        record = _record(asking, row, seed, tagger.recipe, result, read_json(tagger.path / "run.json"))
+        with open_bundle() as suite:
+            result = untrained.template(suite, asking.specs, options, progress=progress)
+        record = _record(asking, row, seed, load("best-tags", dataset="coco"), result, {})
     elif row.untrained:
         recipe = load("merge", dataset=asking.kind, budget=asking.budget, settings=asking.settings)
         result = untrained.consensus(recipe, asking.specs, options, root=root, progress=progress)

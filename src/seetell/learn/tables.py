@@ -45,7 +45,6 @@ NAMES = {"flickr8k": "Flickr8k", "flickr30k": "Flickr30k", "coco": "COCO"}
 FILES = {
     "vgg16": "weights of VGG16, its convolutions at least",
     "vectors300": "word vectors of 300 dimensions",
-    "tagger": "the run of a tagger",
 }
 
 
@@ -86,8 +85,7 @@ class Row:
     @property
     def needs(self) -> tuple[str, ...]:
         """Names of files that `--with` must give."""
-        named = re.findall(r"\{(\w+)\}", " ".join(self.settings))
-        return (*named, "tagger") if self.untrained == "template" else tuple(named)
+        return tuple(re.findall(r"\{(\w+)\}", " ".join(self.settings)))
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from seetell.learn.recipes import Recipe
 from seetell.learn.training.captions import score_told
 from seetell.learn.training.inputs import PictureInputs, in_batches
 from seetell.learn.training.materials import Materials, captioned
-from seetell.learn.training.run import Run, make_features, open_data
-from seetell.learn.training.tagging import TaggingSettings, tag
+from seetell.learn.training.run import make_features, open_data
 from seetell.progress import Progress
+from seetell.runtime import Suite
 from seetell.text import ptb
 
 NEIGHBOURS = 20
@@ -44,25 +44,21 @@ def consensus(
     }
 
 
-def template(
-    tagger: Run, specs: Sequence[str], options: Mapping[str, Any], *, root: Path | None, progress: Progress
-) -> dict[str, Any]:
-    """Tell test pictures by a sentence that lists the labels a trained tagger gives them."""
-    assert tagger.vocabulary is not None
-    materials = tagger.materials(specs, "test", root=root, progress=progress)
-    records, pictures = materials.split("test", captioned)
-    settings = TaggingSettings.of(tagger.recipe.decoding)
-    started = time.monotonic()
-    tagged = tag(tagger.model(), pictures, tagger.vocabulary, settings, testing=True)
-    told = [ptb(template_caption(tagged.told(place, tagger.vocabulary))) for place in range(len(records))]
-    seconds = time.monotonic() - started
-    found = score_told(records, told, materials.dataset, options)
+def template(suite: Suite, specs: Sequence[str], options: Mapping[str, Any], *, progress: Progress) -> dict[str, Any]:
+    """Tell test pictures by a sentence that lists the labels a bundle's tagger gives them.
+
+    It is not timed: other captioners are timed without the reading of pictures, which a bundle's heads include.
+    """
+    dataset = open_data(specs)
+    asked = [record for record in dataset.split("test") if captioned(record)]
+    tagged = suite.tagger([record.picture for record in asked], progress=progress)
+    good = [(record, each.labels) for record, each in zip(asked, tagged, strict=True) if each.error is None]
+    records, told = [record for record, _ in good], [ptb(template_caption(labels)) for _, labels in good]
+    found = score_told(records, told, dataset, options)
     return {
         **found,
-        "protocol": f"labels by {tagger.recipe.name} ({settings.protocol(tagged.sequences is not None)}) in a fixed "
-        f"sentence; {found['protocol']}",
-        "seconds_telling": round(seconds, 4),
-        "encoder_fingerprint": tagger.encoder_fingerprint,
+        "protocol": f"labels by the tagger of {suite.bundle.manifest.name} in a fixed sentence; {found['protocol']}",
+        "encoder_fingerprint": suite.bundle.fingerprint,
     }
 
 
