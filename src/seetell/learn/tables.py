@@ -322,6 +322,7 @@ TABLES = {
             ),
             _longer("fc7-mh-bl", "FC7-MH-bl"),
             _longer("fne-mh", "FNE-MH"),
+            _longer("fc7-moe", "FC7-MOE"),
         ),
         _vilalta(3, "flickr30k", absent="Flickr30k's pictures are not at hand"),
         _vilalta(4, "coco"),
