@@ -136,10 +136,10 @@ def _vgg16(recipe: str, label: str) -> Row:
     return Row(f"{recipe}-vgg16", recipe, f"{label}, VGG16", "With VGG16", ("encoder.name=vgg16@{vgg16}",))
 
 
-def _longer(recipe: str, label: str) -> Row:
+def _longer(recipe: str, label: str, *settings: str) -> Row:
     """A row with the maximum of hinges, which starts late, at three times the budget's epochs."""
     part = "The maximum of hinges, three times as long"
-    return Row(f"{recipe}-long", recipe, f"{label}, 120 epochs", part, ("phases.epochs=120",))
+    return Row(f"{recipe}-long", recipe, f"{label}, 120 epochs", part, ("phases.epochs=120", *settings))
 
 
 def _vilalta(number: int, dataset: str, *more: Row, absent: str = "") -> PublishedTable:
@@ -322,7 +322,7 @@ TABLES = {
             ),
             _longer("fc7-mh-bl", "FC7-MH-bl"),
             _longer("fne-mh", "FNE-MH"),
-            _longer("fc7-moe", "FC7-MOE"),
+            _longer("fc7-moe", "FC7-MOE, learning rate 0.0002", "phases.learning_rate=0.0002"),
         ),
         _vilalta(3, "flickr30k", absent="Flickr30k's pictures are not at hand"),
         _vilalta(4, "coco"),
