@@ -68,7 +68,7 @@ def test_seeds_and_starts(tmp_path: Path) -> None:
     rows = ["FC7-MOE-bl", "table5-fc7-moe-bl-curriculum"]
     page = reproduce(table("vilalta-table5"), ["scenes:60"], tmp_path, rows=rows, settings=SMALL, seeds=2)
     assert "2 seeds" in page.read_text(encoding="utf-8")
-    assert "Runs that started to learn: FC7-MOE-BL " in page.read_text(encoding="utf-8")
+    assert "Runs that started to learn: FC7-MOE-bl " in page.read_text(encoding="utf-8")
     stem = "table5-fc7-moe-bl"
     runs = {f"{name}.scenes{seed}" for name in (stem, f"{stem}-curriculum") for seed in ("", ".seed2")}
     assert {path.name for path in (tmp_path / "runs").iterdir()} == runs
@@ -159,11 +159,11 @@ def test_what_a_page_says_follows_from_the_figures() -> None:
     assert "as in the document" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(50)})[0]
     assert "unlike" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(190)})[0]
     started, failed = {"started": 1.0}, {"started": 0.0}
-    assert "A 1/2" in starts_say({"table5-a": [started, failed]})[0]
-    assert starts_say({"table5-a-curriculum": [started]})[0].endswith(
-        "A 1/1. The document finds that after a curriculum none failed to start; here it holds."
+    assert "FNE-MOE-abs 1/2" in starts_say({"table5-fne-moe-abs": [started, failed]})[0]
+    assert starts_say({"table5-fne-moe-abs-curriculum": [started]})[0].endswith(
+        "FNE-MOE-abs 1/1. The document finds that after a curriculum none failed to start; here it holds."
     )
-    assert starts_say({"table5-a-curriculum": [started, failed]})[0].endswith("it does not hold.")
+    assert starts_say({"table5-fne-moe-abs-curriculum": [started, failed]})[0].endswith("it does not hold.")
     tuned = {"two-branch-k1": one(200), "two-branch-k10": one(50), "two-branch-k10-slow": one(150)}
     assert "a quarter of the learning rate” with 150.0; the best with one negative has 200.0" in triplets_say(tuned)[1]
     vgg = {"fc7-sh-vgg16": one(240), "fne-sh-vgg16": one(239)}

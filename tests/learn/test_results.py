@@ -71,7 +71,7 @@ def test_starts_are_counted_over_seeds(folder: Path) -> None:
     page = text(folder / "vilalta-table5.md")
     assert "| FNE-MOE-abs, published | 4/5 |" in page
     assert "| **FNE-MOE-abs, measured** | 4/5 |" in page
-    assert "Runs that started to learn: FNE-MOE-ABS 4/5." in page
+    assert "Runs that started to learn: FNE-MOE-abs 4/5." in page
     assert "--seeds" not in page  # five are the table's
 
 

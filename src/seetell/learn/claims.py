@@ -72,9 +72,9 @@ def starts_say(results: Results) -> list[str]:
 
 
 def _starts(results: Results) -> str:
-    counts = {name: f"{sum(s['started'] for s in seeds):.0f}/{len(seeds)}" for name, seeds in results.items()}
+    called = {name: label(table("vilalta-table5").row(name)).removesuffix(", curriculum") for name in results}
     return ", ".join(
-        f"{name.removeprefix('table5-').removesuffix('-curriculum').upper()} {count}" for name, count in counts.items()
+        f"{called[name]} {sum(seed['started'] for seed in seeds):.0f}/{len(seeds)}" for name, seeds in results.items()
     )
 
 
