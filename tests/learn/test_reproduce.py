@@ -155,6 +155,10 @@ def test_what_a_page_says_follows_from_the_figures() -> None:
     first, second = full_network_says({**wins, "fne-sh": one(230), "fne-mh": one(250)})
     assert "in 1 of the 2" in first
     assert second.endswith("the first does not hold and the second does not hold.")
+    first, left_out, second = full_network_says({**wins, "fc7-moe": one(13), "fne-moe": one(260)})
+    assert "in 2 of the 2 pipelines" in first
+    assert left_out.endswith("hardly began to learn: MOE (13.0 and 260.0).")
+    assert second.endswith("the first holds and the second holds.")
     assert full_network_says({"fne-sh": one(3)}) == []
     assert "as in the document" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(50)})[0]
     assert "unlike" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(190)})[0]

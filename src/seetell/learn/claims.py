@@ -9,6 +9,8 @@ from seetell.learn.tables import LABEL_SEQUENCES, PIPELINES, label, table
 
 Results = Mapping[str, Sequence[Mapping[str, float]]]  # row → the flat metrics of each seed
 
+LEARNED = 50.0  # a sum of recalls below this, among 1,000 pictures, has hardly begun
+
 
 def mean(results: Results, row: str, metric: str) -> float | None:
     """A metric of a row, averaged over its seeds; None where it has not run."""
@@ -29,13 +31,19 @@ def full_network_says(results: Results) -> list[str]:
 
 def _full_network(results: Results, suffix: str) -> list[str]:
     gains: dict[str, float] = {}
+    stuck: list[str] = []
     scores: dict[str, list[float]] = {"fc7": [], "fne": []}
     for pipeline in PIPELINES:
         pair = [mean(results, f"{side}-{pipeline}{suffix}", "sum_of_recalls") for side in ("fc7", "fne")]
-        if pair[0] is not None and pair[1] is not None:
-            gains[pipeline.upper().replace("BL", "bl")] = pair[1] - pair[0]
-            scores["fc7"].append(pair[0])
-            scores["fne"].append(pair[1])
+        if pair[0] is None or pair[1] is None:
+            continue
+        name = pipeline.upper().replace("BL", "bl")
+        if min(pair[0], pair[1]) < LEARNED:
+            stuck.append(f"{name} ({pair[0]:.1f} and {pair[1]:.1f})")
+            continue
+        gains[name] = pair[1] - pair[0]
+        scores["fc7"].append(pair[0])
+        scores["fne"].append(pair[1])
     if not gains:
         return []
     network = "With VGG16 the" if suffix else "The"
@@ -44,8 +52,10 @@ def _full_network(results: Results, suffix: str) -> list[str]:
     average = sum(gains.values()) / len(gains)
     lines = [
         f"{network} full-network embedding has the higher sum of recalls in {len(won)} of the {len(gains)} pipelines "
-        f"that ran with both embeddings: {listed}; on average {average:+.1f}."
+        f"that learned with both embeddings: {listed}; on average {average:+.1f}."
     ]
+    if stuck:
+        lines.append(f"Left out here, because with one of the two they hardly began to learn: {', '.join(stuck)}.")
     if len(gains) > 1:
         spread = {side: max(values) - min(values) for side, values in scores.items()}
         lines.append(
