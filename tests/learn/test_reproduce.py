@@ -8,11 +8,12 @@ import pytest
 from seetell.errors import SeetellError
 from seetell.learn.claims import full_network_says, starts_say, triplets_say
 from seetell.learn.page import Command, Figure, Heading, Page, Paragraph, Table
-from seetell.learn.recipes import load
+from seetell.learn.recipes import Recipe, load
 from seetell.learn.records import RowRecord
-from seetell.learn.reproduce import given_files, reproduce
+from seetell.learn.reproduce import _started, _until_started, given_files, reproduce
 from seetell.learn.results import write_results
 from seetell.learn.tables import TABLES, published, table
+from seetell.learn.training.loop import State
 
 SMALL = [
     "encoder.name=test_efficientnet@random",
@@ -76,6 +77,26 @@ def test_seeds_and_starts(tmp_path: Path) -> None:
     assert [epoch["phase"] for epoch in curriculum.history] == [1, 2]
     assert [phase["loss"]["kind"] for phase in curriculum.settings["phases"]] == ["sum", "max"]
     assert "--seeds 2" in page.read_text(encoding="utf-8")
+
+
+def test_when_training_has_started() -> None:
+    """Above 10 in any epoch; after a curriculum, still above it in the tenth epoch of the maximum."""
+    plain = load("table5-fc7-moe-bl")
+    after = load("table5-fc7-moe-bl", settings=table("vilalta-table5").row("table5-fc7-moe-bl-curriculum").settings)
+
+    def told(recipe: Recipe, *scores: float) -> tuple[bool, dict[str, float]]:
+        phase = len(recipe.phases)
+        before = [{"phase": 1, "epoch": 1, "score": 40.0}] if phase > 1 else []
+        history = before + [{"phase": phase, "epoch": n, "score": score} for n, score in enumerate(scores, 1)]
+        return _until_started(recipe)(State(history=history)), _started(history, recipe)
+
+    assert told(plain, 3, 9) == (False, {"started": 0.0})
+    assert told(plain, 3, 11) == (True, {"started": 1.0, "started_in": 2.0})
+    assert told(plain, *[3] * 30) == (True, {"started": 0.0})
+    assert told(after, 30) == (False, {"started": 0.0})
+    assert told(after, *[30] * 9, 20) == (True, {"started": 1.0, "started_in": 10.0})
+    assert told(after, *[30] * 9, 0) == (False, {"started": 0.0})
+    assert told(after, *[30] * 9, *[0] * 21) == (True, {"started": 0.0})
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from seetell.progress import SILENT, Progress
 from seetell.runtime import open_bundle
 
 START_EPOCHS = 30  # Table 5 of Vilalta: a run that has not started by then has failed
+HELD_EPOCHS = 10  # after a curriculum it has, if so many epochs of the last phase have not lost what was learned before
 RESULT = "result.json"  # in a run's folder: its record
 RANKED = 1000  # pictures that the documents rank; a larger test split is cut into parts of about as many
 SEEN = 3  # drawn pictures whose attention is shown
@@ -244,20 +245,29 @@ def _figures(asking: Asking, row: Row, seed: int) -> dict[str, Any]:
     return {"tags": summary(predictions.analysis(), predictions)}
 
 
-def _started(history: Sequence[Mapping[str, Any]], recipe: Recipe) -> dict[str, float]:
-    """Whether, and in which epoch, the last phase scored above the threshold."""
+def _telling(history: Sequence[Mapping[str, Any]], recipe: Recipe) -> Sequence[Mapping[str, Any]]:
+    """Epochs that tell whether training starts: the last phase's, but after a curriculum not its first ones, which
+    still show what the phases before had learned."""
     last = [epoch for epoch in history if epoch["phase"] == len(recipe.phases)]
-    first = next((epoch["epoch"] for epoch in last if epoch["score"] > started_above(1000, 5000)), None)
+    return last[HELD_EPOCHS - 1 :] if len(recipe.phases) > 1 else last
+
+
+def _started(history: Sequence[Mapping[str, Any]], recipe: Recipe) -> dict[str, float]:
+    """Whether an epoch that tells scored above the threshold, and the first that did."""
+    above = (epoch["epoch"] for epoch in _telling(history, recipe) if epoch["score"] > started_above(1000, 5000))
+    first = next(above, None)
     return {"started": float(first is not None), **({"started_in": float(first)} if first is not None else {})}
 
 
 def _until_started(recipe: Recipe) -> Callable[[State], bool]:
-    """Stop at the first step after an epoch of the last phase that scored above the threshold, or after
-    `START_EPOCHS` of them."""
+    """Stop at the first step after an epoch that tells scored above the threshold, or after `START_EPOCHS` of the last
+    phase."""
 
     def stop(state: State) -> bool:
-        last = [epoch for epoch in state.history if epoch["phase"] == len(recipe.phases)]
-        return bool(last) and (last[-1]["score"] > started_above(1000, 5000) or len(last) >= START_EPOCHS)
+        telling = _telling(state.history, recipe)
+        if not telling:
+            return False
+        return bool(telling[-1]["score"] > started_above(1000, 5000)) or telling[-1]["epoch"] >= START_EPOCHS
 
     return stop
 
