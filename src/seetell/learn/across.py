@@ -8,7 +8,7 @@ from seetell.learn.claims import mean
 from seetell.learn.files import write_text
 from seetell.learn.page import Heading, Page, Paragraph, Table, prose
 from seetell.learn.records import RowRecord, by_row
-from seetell.learn.tables import TABLES, label
+from seetell.learn.tables import TABLES, Row, label
 from seetell.progress import clock
 
 ABOUT = "across.md"  # below rows/: what a person says about it
@@ -74,9 +74,11 @@ IDEAS = (
     _captions("hard attention instead of soft", "attend-soft", "attend-hard", "xu-table1"),
     _captions("the gate β", "attend-soft-no-gate", "attend-soft", "xu-table1"),
     _captions("the doubly stochastic penalty", "attend-soft-no-ds", "attend-soft", "xu-table1"),
+    _captions("captions of one length in a batch", "attend-soft-mixed", "attend-soft-buckets", "xu-table1"),
     _captions("EfficientNet-Lite2 instead of VGG16", "attend-soft-vgg16", "attend-soft", "xu-table1"),
     _captions("beam search instead of greedy", "attend-soft-greedy", "attend-soft", "xu-table1"),
-    _captions("a self-critical finish", "attend-soft", "attend-soft-self-critical"),
+    _captions("a self-critical finish, merge", "merge", "merge-self-critical"),
+    _captions("a self-critical finish, soft attention", "attend-soft", "attend-soft-self-critical"),
     _captions("word vectors of 300 dimensions instead of 50", "merge", "merge-300"),
     _tags("labels as a sequence (init) instead of the three likeliest", "bce", "init"),
     _tags("attention over levels, seq2seq", "seq2seq", "seq2seq-attn"),
@@ -106,31 +108,64 @@ def write_across(records: Mapping[str, Sequence[RowRecord]], folder: Path) -> Pa
     return folder / "across.md"
 
 
+@dataclass(frozen=True)
+class Scored:
+    """A row as its page's table has it: what it scored, how long it trained, and its cells."""
+
+    called: str
+    score: float
+    seconds: float
+    cells: list[str]
+
+
 def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]]) -> list[Paragraph | Table]:
-    scored: dict[str, tuple[float, list[str]]] = {}
+    scored: dict[str, Scored] = {}
     for name in question.tables:
         rows = by_row(records.get(name, ()), question.dataset)
         for row in TABLES[name].rows:
-            figures = [record.flat for record in rows.get(row.name, ())]
-            score = mean({"": figures}, "", question.metric)
+            score = mean({"": [record.flat for record in rows.get(row.name, ())]}, "", question.metric)
             if score is None or row.name in scored:
                 continue
-            first = rows[row.name][0]
+            first, seconds = rows[row.name][0], _training(row, rows)
             encoder, speed = first.encoder["name"].partition("@")[0], first.flat.get("told_a_second")
-            cost = [clock(first.seconds), f"{first.parameters:,}", f"{speed:,.0f}" if speed else "–"]
+            cost = [clock(seconds), f"{first.parameters:,}", f"{speed:,.0f}" if speed else "–"]
             called = (
                 f"{label(row)} ({row.part[:1].lower()}{row.part[1:]})"
                 if row.part and row.part != "With VGG16"
                 else label(row)
             )
-            scored[row.name] = (score, [called, f"[{name}]({name}.md)", encoder, f"{score:.1f}", *cost])
+            cells = [called, f"[{name}]({name}.md)", encoder, f"{score:.1f}", *cost]
+            scored[row.name] = Scored(label(row), score, seconds, cells)
     if not scored:
         return [Paragraph(f"No row of {', '.join(question.tables)} on {question.dataset} has a record: {NOT_RUN}.")]
-    ranked = [line for _, line in sorted(scored.values(), key=lambda each: -each[0])]
+    ranked = sorted(scored.values(), key=lambda each: (-each.score, each.seconds))
     best = ranked[0]
-    words = f"On {question.dataset}, by {question.called}, the best of the {len(ranked)} rows that ran is {best[0]}."
+    words = [
+        f"On {question.dataset}, by {question.called}, the best of the {len(ranked)} rows that ran is {best.called}."
+    ]
+    if len(choices := _choices(ranked)) > 1:
+        *most, last = [f"{each.called} ({each.score:.1f} in {clock(each.seconds)})" for each in choices]
+        words.append(f"No row is both better and quicker to train than {', '.join(most)} or {last}.")
     head = ["", "table", "encoder", question.called, "training", "parameters", "pictures told a second"]
-    return [Paragraph(words), Table(head, ranked)]
+    cells = [each.cells for each in ranked]
+    if all(line[-1] == "–" for line in cells):
+        head, cells = head[:-1], [line[:-1] for line in cells]
+    return [Paragraph(" ".join(words)), Table(head, cells)]
+
+
+def _choices(ranked: Sequence[Scored]) -> list[Scored]:
+    """Of rows from the best down to half of its score, those that are quicker to train than all that are better."""
+    chosen: list[Scored] = []
+    for each in ranked:
+        if each.score >= ranked[0].score / 2 and all(each.seconds < other.seconds for other in chosen):
+            chosen.append(each)
+    return chosen
+
+
+def _training(row: Row, rows: Mapping[str, Sequence[RowRecord]]) -> float:
+    """Seconds from nothing: with those of the row whose model it starts from or tests again."""
+    before = row.starts_from or row.tests
+    return rows[row.name][0].seconds + (rows[before][0].seconds if before in rows else 0)
 
 
 def _worth(idea: Idea, records: Mapping[str, Sequence[RowRecord]]) -> list[str]:
@@ -138,6 +173,7 @@ def _worth(idea: Idea, records: Mapping[str, Sequence[RowRecord]]) -> list[str]:
     results = {name: [record.flat for record in rows.get(name, ())] for name in (idea.without, idea.having)}
     before, after = (mean(results, name, idea.metric) for name in results)
     scores = [NOT_RUN if score is None else f"{score:.1f}" for score in (before, after)]
-    costs = [clock(rows[name][0].seconds) if name in rows else NOT_RUN for name in results]
+    table = TABLES[idea.table]
+    costs = [clock(_training(table.row(name), rows)) if name in rows else NOT_RUN for name in results]
     difference = NOT_RUN if before is None or after is None else f"{after - before:+.1f}"
     return [idea.idea, f"[{idea.table}]({idea.table}.md)", idea.called, *scores, difference, *costs]
