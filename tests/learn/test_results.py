@@ -78,6 +78,7 @@ def test_starts_are_counted_over_seeds(folder: Path) -> None:
 def test_the_index_gathers_the_headline_rows(folder: Path) -> None:
     write_results(folder)
     page = text(folder / "README.md")
+    assert "All 11 runs together trained for 53 min 30 s." in page
     assert "| FNE-MH | flickr8k | 281.4 | **270.0** | -11.4 | 1.5 |" in page
     assert "| FNE-POE | flickr8k | 269.3 | not run |  |  |" in page
     assert "| K = 1 | flickr8k | 219.5 (flickr30k) | **180.0** |  | 1.5 |" in page  # of another dataset: no Δ

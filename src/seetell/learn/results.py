@@ -20,6 +20,7 @@ from seetell.learn.page import Heading, Page, Paragraph, Table, markdown
 from seetell.learn.records import RowRecord, by_row
 from seetell.learn.table_page import ABOUT, datasets_of, difference, published_on, table_records, write_table_page
 from seetell.learn.tables import TABLES, PublishedTable, label, published
+from seetell.progress import clock
 
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 MEASURED = re.compile(r"^\| \*\*(.+), measured\*\* \|", re.MULTILINE)
@@ -97,11 +98,14 @@ def headline(table: PublishedTable, records: Sequence[RowRecord]) -> list[list[s
 def write_index(records: Records, folder: Path) -> None:
     """The page that gathers all tables, and links to every other page of the folder."""
     page = Page("Results")
+    # A row of two tables is one run.
+    runs = {(each.row, each.dataset, each.seed): each.seconds for found in records.values() for each in found}
     page.add(
         Paragraph(
             "What was published beside what was measured, on the test split, a page a table. Unless a page is "
             "older, every figure comes from the record of a row under `rows/`, which also holds the command that gives "
-            "it; `make results` draws the pages anew. Δ is measured less published, where both are of the same dataset."
+            "it; `make results` draws the pages anew. Δ is measured less published, where both are of one dataset. "
+            f"All {len(runs)} runs together trained for {clock(sum(runs.values()))}."
         )
     )
     for name, table in TABLES.items():
