@@ -20,25 +20,41 @@ from torch import Tensor, nn
 from torch.nn.functional import glu, log_softmax, pad
 
 from seetell.learn.models.captioner import Captioner, State, Teacher
+from seetell.learn.models.packing import Packing
 from seetell.learn.models.text import WordVectors
 
 
 class Layer(nn.Module):
     """A gated convolution that looks back `kernel` places, then at the grid."""
 
-    def __init__(self, width: int, kernel: int, dropout: float) -> None:
+    def __init__(self, width: int, kernel: int) -> None:
         super().__init__()
         self.convolution = nn.Linear(kernel * width, 2 * width)
         self.query = nn.Linear(width, width)
         self.context = nn.Linear(width, width)
-        self.dropout = nn.Dropout(dropout)
 
-    def forward(self, windows: Tensor, first: Tensor, grid: Tensor) -> tuple[Tensor, Tensor]:
-        """Windows (B, T, kernel, H) whose last is the place itself, x⁰ (B, T, H), K a (B, L, H) → (B, T, H), α."""
-        gated = glu(self.convolution(self.dropout(windows).flatten(2)), dim=2)  # (B, T, H)
+    def forward(
+        self, x: Tensor, windows: Tensor, first: Tensor, grid: Tensor, packing: Packing | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """One place of each caption, or all places, packed.
+
+        Args:
+            x: (N, H), what comes in.
+            windows: (N, kernel, H), what has come in up to each place, the place itself being the last.
+            first: (N, H), x⁰.
+            grid: (B, L, H), K a.
+            packing: of the N places; without it, there is one a caption.
+
+        Returns:
+            What goes out (N, H), and α (B, T, L).
+        """
+        gated = glu(self.convolution(windows.flatten(1)), dim=1)
         query = self.query(gated) + first
-        attention = (query @ grid.transpose(1, 2) / sqrt(grid.shape[2])).softmax(2)  # (B, T, L)
-        return (windows[:, :, -1] + gated + self.context(attention @ grid)) / sqrt(2), attention
+        query = query[:, None] if packing is None else packing.unpack(query)  # (B, T, H)
+        attention = (query @ grid.transpose(1, 2) / sqrt(grid.shape[2])).softmax(2)
+        seen = attention @ grid
+        seen = seen[:, 0] if packing is None else packing.pack(seen)
+        return (x + gated + self.context(seen)) / sqrt(2), attention
 
 
 class Convolutional(Captioner):
@@ -75,7 +91,7 @@ class Convolutional(Captioner):
         self.word_map = nn.Linear(self.words.dimensions, width)
         self.picture_map = nn.Linear(features, width)
         self.grid_map = nn.Linear(features, width)  # K
-        self.layers = nn.ModuleList(Layer(width, kernel, dropout) for _ in range(layers))
+        self.layers = nn.ModuleList(Layer(width, kernel) for _ in range(layers))
         self.hidden = nn.Linear(width, self.words.dimensions)
         self.output = nn.Linear(self.words.dimensions, words)
         self.dropout = nn.Dropout(dropout)
@@ -88,23 +104,29 @@ class Convolutional(Captioner):
         return {"grid": self.grid_map(annotations), "picture": picture, "past": past}
 
     def read(self, tokens: Tensor, state: State) -> Teacher:
-        first = x = self._read(tokens, state["picture"][:, None])  # (B, T, H)
+        """All places at once; none of the padding, but in the attention, which costs little."""
+        packing = Packing.of(tokens)
+        places = packing.shape[1]
+        captions = packing.index // places
+        # Where the window of each word begins, with kernel − 1 zeros before every caption.
+        begin = packing.index + captions * (self.kernel - 1)
+        index = (begin[:, None] + torch.arange(self.kernel, device=tokens.device)).flatten()
+        first = x = self._read(packing.pack(tokens), state["picture"].index_select(0, captions))  # (N, H)
         looks = []
         for layer in self.layers:
-            # Zeros stand before the caption; unfold puts the window last: (B, T, H, kernel).
-            windows = pad(x, (0, 0, self.kernel - 1, 0)).unfold(1, self.kernel, 1).transpose(2, 3)
-            x, attention = layer(windows, first, state["grid"])
+            before = pad(packing.unpack(self.dropout(x)), (0, 0, self.kernel - 1, 0)).flatten(0, 1)
+            windows = before.index_select(0, index).view(-1, self.kernel, x.shape[1])
+            x, attention = layer(x, windows, first, state["grid"], packing)
             looks.append(attention)
-        return Teacher(self._tell(x), torch.stack(looks).mean(0))
+        return Teacher(packing.unpack(self._tell(x)), torch.stack(looks).mean(0))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         first = x = self._read(tokens, state["picture"])  # (B, H)
         past, looks = [], []
         for layer, before in zip(self.layers, state["past"].unbind(1), strict=True):
-            window = torch.cat([before, x[:, None]], dim=1)  # (B, kernel, H)
+            window = torch.cat([before, self.dropout(x)[:, None]], dim=1)  # (B, kernel, H)
             past.append(window[:, 1:])
-            after, attention = layer(window[:, None], first[:, None], state["grid"])
-            x = after[:, 0]
+            x, attention = layer(x, window, first, state["grid"])
             looks.append(attention[:, 0])
         state = {**state, "past": torch.stack(past, dim=1)}
         return log_softmax(self._tell(x), dim=1), state, torch.stack(looks).mean(0)
