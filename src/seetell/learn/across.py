@@ -110,12 +110,20 @@ def write_across(records: Mapping[str, Sequence[RowRecord]], folder: Path) -> Pa
 
 @dataclass(frozen=True)
 class Scored:
-    """A row as its page's table has it: what it scored, how long it trained, and its cells."""
+    """A row as its page's table has it: what it scored, how long it trained, and its cells.
+
+    Args:
+        ours: whether no document describes it.
+    """
 
     called: str
     score: float
     seconds: float
     cells: list[str]
+    ours: bool
+
+    def __str__(self) -> str:
+        return f"{self.called} ({self.score:.1f} in {clock(self.seconds)})"
 
 
 def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]]) -> list[Paragraph | Table]:
@@ -135,17 +143,18 @@ def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]]) -> l
                 else label(row)
             )
             cells = [called, f"[{name}]({name}.md)", encoder, f"{score:.1f}", *cost]
-            scored[row.name] = Scored(label(row), score, seconds, cells)
+            scored[row.name] = Scored(label(row), score, seconds, cells, ours=row.name.startswith("best-"))
     if not scored:
         return [Paragraph(f"No row of {', '.join(question.tables)} on {question.dataset} has a record: {NOT_RUN}.")]
     ranked = sorted(scored.values(), key=lambda each: (-each.score, each.seconds))
     best = ranked[0]
-    words = [
-        f"On {question.dataset}, by {question.called}, the best of the {len(ranked)} rows that ran is {best.called}."
-    ]
+    words = [f"On {question.dataset}, by {question.called}, the best of the {len(ranked)} rows that ran is {best}."]
+    theirs = next((each for each in ranked if not each.ours), None)
+    if theirs not in (None, best):
+        words.append(f"That one is ours; of the documents' own models the best is {theirs}.")
     if len(choices := _choices(ranked)) > 1:
-        *most, last = [f"{each.called} ({each.score:.1f} in {clock(each.seconds)})" for each in choices]
-        words.append(f"No row is both better and quicker to train than {', '.join(most)} or {last}.")
+        *most, last = map(str, choices)
+        words.append(f"Where time counts: no row is both better and quicker to train than {', '.join(most)} or {last}.")
     head = ["", "table", "encoder", question.called, "training", "parameters", "pictures told a second"]
     cells = [each.cells for each in ranked]
     if all(line[-1] == "–" for line in cells):
