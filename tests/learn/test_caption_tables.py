@@ -106,8 +106,11 @@ def test_what_is_said_follows_the_figures() -> None:
         "attend-soft-no-ds": [{"bleu4_no_bp": 19.5, "cider": 51.0}],
     }
     assert says(parts) == ["The doubly stochastic penalty adds +0.5 to BLEU-4 without penalty and -1.0 to CIDEr."]
-    speed = {"attend-soft-buckets": [{"samples_a_second": 300.0}], "attend-soft-mixed": [{"samples_a_second": 200.0}]}
-    assert "train 1.50 times as many" in says(speed)[0]
+    lengths = {
+        "attend-soft-mixed": [{"bleu4_no_bp": 20.0, "cider": 50.0}],
+        "attend-soft-buckets": [{"bleu4_no_bp": 21.0, "cider": 49.5}],
+    }
+    assert says(lengths)[0].endswith("instead of all lengths, add +1.0 to BLEU-4 without penalty and -0.5 to CIDEr.")
     order = SAYS["vaishali"]({"merge": [{"cider": 40.0}], "merge-300": [{"cider": 45.0}]})
     assert order == [
         "By CIDEr: merge-300 45.0, merge 40.0.",

@@ -120,17 +120,14 @@ def attention_says(results: Results) -> list[str]:
         lines.append(f"BLEU-4 without penalty is {hard:.1f} with hard attention and {soft:.1f} with soft: {verdict}.")
     if (places := gain(results, "attend-hard", "attend-hard-expected", "bleu4_no_bp")) is not None:
         lines.append(f"Told with all places by their weights, hard attention has {places:+.1f} BLEU-4 without penalty.")
-    for without, part in (("no-gate", "The gate"), ("no-ds", "The doubly stochastic penalty")):
-        bleu, cider = (gain(results, f"attend-soft-{without}", "attend-soft", m) for m in ("bleu4_no_bp", "cider"))
+    for without, having, part in (
+        ("no-gate", "attend-soft", "The gate adds"),
+        ("no-ds", "attend-soft", "The doubly stochastic penalty adds"),
+        ("mixed", "attend-soft-buckets", "Captions of one length in a batch, instead of all lengths, add"),
+    ):
+        bleu, cider = (gain(results, f"attend-soft-{without}", having, m) for m in ("bleu4_no_bp", "cider"))
         if bleu is not None and cider is not None:
-            lines.append(f"{part} adds {bleu:+.1f} to BLEU-4 without penalty and {cider:+.1f} to CIDEr.")
-    buckets, mixed = (mean(results, f"attend-soft-{how}", "samples_a_second") for how in ("buckets", "mixed"))
-    if buckets is not None and mixed is not None:
-        lines.append(
-            f"Batches of captions of one length train {buckets / mixed:.2f} times as many captions a second as batches "
-            f"of all lengths. Here no step is spent on padding, whatever a batch holds; the document's programs spent "
-            f"as many as the longest caption has words."
-        )
+            lines.append(f"{part} {bleu:+.1f} to BLEU-4 without penalty and {cider:+.1f} to CIDEr.")
     if (beams := gain(results, "attend-soft-greedy", "attend-soft", "bleu4_no_bp")) is not None:
         lines.append(f"Beam search adds {beams:+.1f} to the BLEU-4 without penalty of greedy captions.")
     return lines
