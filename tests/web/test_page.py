@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -243,6 +244,31 @@ def test_an_edit_is_kept_and_found(page: "Page", own: Served) -> None:
     expect_captions(page, {"a blue thing"})
     assert page.locator("h1:visible").inner_text() == "1 picture matches “kettle”"
     assert page.locator("#view-search .grid .sure").count() == 1
+
+
+def test_until_a_picture_comes_the_one_before_cannot_be_edited(page: "Page", served: Served) -> None:
+    held: list[Any] = []
+
+    def asked() -> Any:
+        while not held:
+            page.wait_for_timeout(20)
+        return held.pop()
+
+    opened(page, served, "/")
+    page.locator("#view-search .grid a").first.click()
+    page.get_by_role("button", name="Edit").wait_for()
+    page.route(re.compile(r"/api/pictures/\d+$"), lambda route: held.append(route))
+    page.locator("a.after").click()
+    answer = asked()
+    assert page.locator("article.picture[inert]").count() == 1
+    answer.continue_()
+    page.locator("article.picture:not([inert])").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("#view-search .grid a").first.click()
+    answer = asked()
+    assert page.locator("article.picture").count() == 0  # not even seen
+    answer.continue_()
+    page.get_by_role("button", name="Edit").wait_for()
 
 
 def test_a_caption_is_read_aloud_word_by_word(page: "Page", served: Served) -> None:

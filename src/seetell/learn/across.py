@@ -99,7 +99,8 @@ def write_across(records: Mapping[str, Sequence[RowRecord]], folder: Path) -> Pa
     page.add(
         Paragraph(
             "The row with an idea less the row without, both at the tables' budget, and how long both trained. One "
-            "seed each unless the table says more: differences of a point may be chance."
+            "seed each unless the table says more: differences of a point, and of five in a sum of "
+            "six recalls, may be chance."
         )
     )
     head = ["idea", "table", "figure", "without", "with", "difference", "training without", "with"]

@@ -25,7 +25,10 @@ async function render() {
   const alive = () => mine === turn;
   const number = location.pathname.match(/^\/picture\/(\d+)$/)?.[1];
   const searching = location.pathname === "/";
-  if (!results.hidden && !searching) search.leave();
+  if (!results.hidden && !searching) {
+    search.leave();
+    other.replaceChildren(); // what was there before the results is not what comes now
+  }
   if (number) search.opened(Number(number));
   results.hidden = !searching;
   other.hidden = searching;

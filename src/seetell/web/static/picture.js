@@ -26,6 +26,7 @@ export const keys = {
 export async function show(view, number, alive) {
   stopSpeaking();
   current = null;
+  view.firstElementChild?.setAttribute("inert", ""); // until this one comes, nobody edits the one before
   const picture = await get(`/api/pictures/${number}`);
   if (!alive()) return;
   const page = new Page(picture);
