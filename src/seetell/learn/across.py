@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seetell.learn.claims import mean
+from seetell.learn.costs import FILE, Costs, read_costs
 from seetell.learn.files import write_text
 from seetell.learn.page import Heading, Page, Paragraph, Table, prose
-from seetell.learn.records import RowRecord, by_row
+from seetell.learn.records import RowRecord, by_row, stem
 from seetell.learn.tables import TABLES, Row, label
 from seetell.progress import clock
 
@@ -93,41 +94,43 @@ def write_across(records: Mapping[str, Sequence[RowRecord]], folder: Path) -> Pa
     """Write `across.md`."""
     page = Page("Across the tables: which model, what each idea buys, what it costs")
     page.add(*prose(folder / "rows" / ABOUT))
+    costs = read_costs(folder / "rows" / FILE)
     for question in QUESTIONS:
-        page.add(Heading(question.title), *_answer(question, records))
+        page.add(Heading(question.title), *_answer(question, records, costs))
     page.add(Heading("What each idea buys"))
     page.add(
         Paragraph(
-            "The row with an idea less the row without, both at the tables' budget, and how long both trained. One "
-            "seed each unless the table says more: differences of a point, and of five in a sum of "
+            "The row with an idea less the row without, both at the tables' budget, and how long one core trains "
+            "each. One seed each unless the table says more: differences of a point, and of five in a sum of "
             "six recalls, may be chance."
         )
     )
     head = ["idea", "table", "figure", "without", "with", "difference", "training without", "with"]
-    page.add(Table(head, [_worth(idea, records) for idea in IDEAS]))
+    page.add(Table(head, [_worth(idea, records, costs) for idea in IDEAS]))
     write_text(folder / "across.md", page.markdown())
     return folder / "across.md"
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A row as its page's table has it: what it scored, how long it trained, and its cells.
+    """A row as its page's table has it: what it scored, how long it trains, and its cells.
 
     Args:
+        seconds: None where nobody measured it.
         ours: whether no document describes it.
     """
 
     called: str
     score: float
-    seconds: float
+    seconds: float | None
     cells: list[str]
     ours: bool
 
     def __str__(self) -> str:
-        return f"{self.called} ({self.score:.1f} in {clock(self.seconds)})"
+        return f"{self.called} ({self.score:.1f}{'' if self.seconds is None else f' in {clock(self.seconds)}'})"
 
 
-def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]]) -> list[Paragraph | Table]:
+def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]], costs: Costs) -> list[Paragraph | Table]:
     scored: dict[str, Scored] = {}
     for name in question.tables:
         rows = by_row(records.get(name, ()), question.dataset)
@@ -135,9 +138,10 @@ def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]]) -> l
             score = mean({"": [record.flat for record in rows.get(row.name, ())]}, "", question.metric)
             if score is None or row.name in scored:
                 continue
-            first, seconds = rows[row.name][0], _training(row, rows)
-            encoder, speed = first.encoder["name"].partition("@")[0], first.flat.get("told_a_second")
-            cost = [clock(seconds), f"{first.parameters:,}", f"{speed:,.0f}" if speed else "–"]
+            first, seconds = rows[row.name][0], _training(row, question.dataset, costs)
+            encoder, known = first.encoder["name"].partition("@")[0], costs.get(stem(row.name, question.dataset))
+            speed = f"{known.told_a_second:,.0f}" if known and known.told_a_second else "–"
+            cost = ["–" if seconds is None else clock(seconds), f"{first.parameters:,}", speed]
             called = (
                 f"{label(row)} ({row.part[:1].lower()}{row.part[1:]})"
                 if row.part and row.part != "With VGG16"
@@ -147,7 +151,7 @@ def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]]) -> l
             scored[row.name] = Scored(label(row), score, seconds, cells, ours=row.name.startswith("best-"))
     if not scored:
         return [Paragraph(f"No row of {', '.join(question.tables)} on {question.dataset} has a record: {NOT_RUN}.")]
-    ranked = sorted(scored.values(), key=lambda each: (-each.score, each.seconds))
+    ranked = sorted(scored.values(), key=lambda each: (-each.score, each.seconds or 0))
     best = ranked[0]
     words = [f"On {question.dataset}, by {question.called}, the best of the {len(ranked)} rows that ran is {best}."]
     theirs = next((each for each in ranked if not each.ours), None)
@@ -166,24 +170,29 @@ def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]]) -> l
 def _choices(ranked: Sequence[Scored]) -> list[Scored]:
     """Of rows from the best down to half of its score, those that are quicker to train than all that are better."""
     chosen: list[Scored] = []
+    least = float("inf")
     for each in ranked:
-        if each.score >= ranked[0].score / 2 and all(each.seconds < other.seconds for other in chosen):
+        if each.seconds is not None and each.score >= ranked[0].score / 2 and each.seconds < least:
+            least = each.seconds
             chosen.append(each)
     return chosen
 
 
-def _training(row: Row, rows: Mapping[str, Sequence[RowRecord]]) -> float:
-    """Seconds from nothing: with those of the row whose model it starts from or tests again."""
-    before = row.starts_from or row.tests
-    return rows[row.name][0].seconds + (rows[before][0].seconds if before in rows else 0)
+def _training(row: Row, dataset: str, costs: Costs) -> float | None:
+    """Seconds of one core from nothing: with those of the row whose model it starts from or tests again."""
+    if row.untrained:
+        return 0.0
+    parts = [costs.get(stem(name, dataset)) for name in (row.name, row.starts_from or row.tests) if name]
+    return None if None in parts else sum(part.seconds for part in parts if part)
 
 
-def _worth(idea: Idea, records: Mapping[str, Sequence[RowRecord]]) -> list[str]:
+def _worth(idea: Idea, records: Mapping[str, Sequence[RowRecord]], costs: Costs) -> list[str]:
     rows = by_row(records.get(idea.table, ()), idea.dataset)
     results = {name: [record.flat for record in rows.get(name, ())] for name in (idea.without, idea.having)}
     before, after = (mean(results, name, idea.metric) for name in results)
     scores = [NOT_RUN if score is None else f"{score:.1f}" for score in (before, after)]
     table = TABLES[idea.table]
-    costs = [clock(_training(table.row(name), rows)) if name in rows else NOT_RUN for name in results]
+    times = [_training(table.row(name), idea.dataset, costs) if name in rows else None for name in results]
     difference = NOT_RUN if before is None or after is None else f"{after - before:+.1f}"
-    return [idea.idea, f"[{idea.table}]({idea.table}.md)", idea.called, *scores, difference, *costs]
+    spent = ["–" if seconds is None else clock(seconds) for seconds in times]
+    return [idea.idea, f"[{idea.table}]({idea.table}.md)", idea.called, *scores, difference, *spent]

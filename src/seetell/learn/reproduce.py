@@ -21,7 +21,7 @@ from seetell.errors import SeetellError
 from seetell.learn.losses import started_above
 from seetell.learn.recipes import Recipe, load
 from seetell.learn.records import Asked, RowRecord, made_by, portable_spec, stem
-from seetell.learn.table_page import ABOUT, table_records, write_table_page
+from seetell.learn.table_page import table_records, write_table_page
 from seetell.learn.tables import FILES, PublishedTable, Row, label
 from seetell.learn.training import untrained
 from seetell.learn.training.caption_figures import PREDICTIONS, read_captions, some_captions
@@ -122,7 +122,7 @@ def reproduce(
             record = finished(asking.folder(row.name, seed)) or run_row(asking, row, seed)
             replace(record, table=table.name).write(records / table.name)
     _attention_sheets(asking)
-    return write_table_page(table, table_records(table, records), records / table.name / ABOUT, out)
+    return write_table_page(table, table_records(table, records), records, out)
 
 
 def finished(folder: Path) -> RowRecord | None:

@@ -18,7 +18,7 @@ from seetell.learn.claims import mean
 from seetell.learn.files import write_text
 from seetell.learn.page import Heading, Page, Paragraph, Table, markdown
 from seetell.learn.records import RowRecord, by_row
-from seetell.learn.table_page import ABOUT, datasets_of, difference, published_on, table_records, write_table_page
+from seetell.learn.table_page import datasets_of, difference, published_on, table_records, write_table_page
 from seetell.learn.tables import TABLES, PublishedTable, label, published
 from seetell.progress import clock
 
@@ -63,7 +63,7 @@ def _write_table(table: PublishedTable, records: Sequence[RowRecord], folder: Pa
     lost = sorted(_measured(page) - {label(table.row(record.row)) for record in records})
     if lost:
         return f"left alone: {page}, which has rows that no record gives: {', '.join(lost)}; run them, or remove it"
-    return str(write_table_page(table, records, folder / "rows" / table.name / ABOUT, folder))
+    return str(write_table_page(table, records, folder / "rows", folder))
 
 
 def _measured(page: Path) -> set[str]:

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from seetell.learn.claims import SAYS, mean
+from seetell.learn.costs import COMMAND, FILE, Cost, Costs, read_costs
 from seetell.learn.page import Block, Command, Figure, Heading, Page, Paragraph, Table, prose
-from seetell.learn.records import RecordError, RowRecord, by_row, read_records
+from seetell.learn.records import RecordError, RowRecord, by_row, read_records, stem
 from seetell.learn.tables import LABEL_SEQUENCES, PublishedTable, Row, label, published
 from seetell.learn.training import curves
 from seetell.learn.training.caption_figures import CaptionRow, caption_blocks
@@ -18,22 +19,24 @@ ABOUT = "about.md"  # beside a table's records: what a person says about it
 Rows = Mapping[str, Sequence[RowRecord]]  # row → its seeds
 
 
-def write_table_page(table: PublishedTable, records: Sequence[RowRecord], about: Path, out: Path) -> Path:
+def write_table_page(table: PublishedTable, records: Sequence[RowRecord], kept: Path, out: Path) -> Path:
     """Write a table's page and its pictures into a folder; takes seconds.
 
     Args:
-        about: a file of prose that the page begins with, where there is one.
+        kept: the folder of all tables' records, with the prose that the page begins with and the rows' costs, where
+            there are such.
     """
     out.mkdir(parents=True, exist_ok=True)
     page = Page(table.title)
-    page.add(*prose(about))
+    page.add(*prose(kept / table.name / ABOUT))
+    costs = read_costs(kept / FILE)
     datasets = datasets_of(table, records)
     if not datasets:
         page.add(Paragraph(f"Not run: {table.absent}."), _rows_table(table, table.rows, {}, table.published_on))
     for place, dataset in enumerate(datasets):
         if len(datasets) > 1:
             page.add(Heading(f"On {dataset}"))
-        page.add(*_on(table, by_row(records, dataset), dataset, out, "" if place == 0 else f"-{dataset}"))
+        page.add(*_on(table, by_row(records, dataset), dataset, costs, out, "" if place == 0 else f"-{dataset}"))
     for sheet in sorted(out.glob(f"{table.name}-attention-*.png")):
         page.add(Figure(sheet.name, "One panel a word: where it was looked for"))
     if records:
@@ -82,7 +85,7 @@ def _key(record: RowRecord) -> tuple[str, str]:
     return record.row, record.dataset
 
 
-def _on(table: PublishedTable, rows: Rows, dataset: str, out: Path, suffix: str) -> list[Block]:
+def _on(table: PublishedTable, rows: Rows, dataset: str, costs: Costs, out: Path, suffix: str) -> list[Block]:
     """What a page says of one dataset."""
     blocks: list[Block] = [*_setting(table, rows, dataset)]
     results = {name: [record.flat for record in seeds] for name, seeds in rows.items()}
@@ -97,7 +100,7 @@ def _on(table: PublishedTable, rows: Rows, dataset: str, out: Path, suffix: str)
     left_out = [label(row) for row in table.rows if row.runs and row.name not in rows and (not suffix or not row.part)]
     if left_out:
         blocks.append(Paragraph(f"Not run here: {'; '.join(left_out)}."))
-    blocks += _cost(table, rows) if table.figures == "captions" else []
+    blocks += _cost(table, rows, dataset, costs) if table.figures == "captions" else []
     blocks += _curves(table, rows, out, suffix)
     return [*blocks, *_figures(table, rows, out, suffix)]
 
@@ -167,22 +170,23 @@ def _cell(metric: str, seeds: Sequence[Mapping[str, float]], runs: int) -> str:
     return f"{value:.1f}".removesuffix(".0") if metric.endswith("median_rank") else f"{value:.1f}"
 
 
-def _cost(table: PublishedTable, rows: Rows) -> list[Block]:
-    columns = (
-        ("parameters", "parameters", "{:,.0f}"),
-        ("training, minutes", "seconds", "{:.1f}"),
-        ("captions trained a second", "samples_a_second", "{:,.0f}"),
-        ("pictures told a second", "told_a_second", "{:,.0f}"),
-    )
+def _cost(table: PublishedTable, rows: Rows, dataset: str, costs: Costs) -> list[Block]:
+    """What rows cost, as one run measured it; where none did, by their own clocks."""
+    known = {name: cost for name in rows if (cost := costs.get(stem(name, dataset)))}
+    told = "Telling is from stored features, many pictures at once; reading a picture comes on top."
+    about: list[Block] = [Paragraph(told)]
+    if known:
+        about = [Paragraph(f"Of one core, all rows taking turns in one run. {told}"), Command(COMMAND)]
     lines = []
-    for row in table.rows:
-        if row.name in rows:
-            figures = rows[row.name][0].flat
-            figures["seconds"] /= 60
-            cells = [style.format(figures[key]) if figures.get(key) else "–" for _, key, style in columns]
-            lines.append([label(row), *cells])
-    told = Paragraph("Telling is from stored features, many pictures at once; reading a picture comes on top.")
-    return [Heading("Speed", 3), told, Table(["", *(heading for heading, _, _ in columns)], lines)]
+    for row in (row for row in table.rows if row.name in rows):
+        flat = rows[row.name][0].flat
+        clocked = Cost(flat["seconds"], flat.get("samples_a_second", 0.0), flat.get("told_a_second", 0.0))
+        cost = known.get(row.name, Cost(0.0, 0.0) if known else clocked)
+        figures = [f"{flat['parameters']:,.0f}", f"{cost.seconds / 60:.1f}"]
+        figures += [f"{each:,.0f}" for each in (cost.samples_a_second, cost.told_a_second)]
+        lines.append([label(row), *("–" if float(figure.replace(",", "")) == 0 else figure for figure in figures)])
+    head = ["", "parameters", "training, minutes", "captions trained a second", "pictures told a second"]
+    return [Heading("Speed", 3), *about, Table(head, lines)]
 
 
 def _curves(table: PublishedTable, rows: Rows, out: Path, suffix: str) -> list[Block]:

@@ -1,0 +1,181 @@
+"""What the rows of tables cost: seconds of one core to train, and for captioners pictures told a second.
+
+    python benchmarks/rows.py vilalta-table2 kolluru-table1 xu-table1 vaishali --data flickr8k:PATH \\
+        --with vgg16=FILE --with vectors300=FILE --out docs/results/rows/costs.json
+    python benchmarks/rows.py ren-table3 --data 'table:FILE?images=DIR' --dataset coco \\
+        --out docs/results/rows/costs.json
+
+Rows' records say how long they trained, but on differing machines and beside other work. Here every row, as its recipe
+has it, trains for a few batches of each phase; all rows take turns, so that whatever else the machine does meets all,
+and what counts is processor time. A phase's time is that of its batches times their number. Validation is left out, and
+features are stored beforehand. Captioners tell captions of ten words, as long as trained ones write, from chance
+weights; so they do in a phase that rewards captions. The peer is the row of each table that is cheapest to train.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from seetell.decoding import Rules, beam_search, greedy
+from seetell.learn.costs import Cost, write_costs
+from seetell.learn.models.decoder import TorchDecoder
+from seetell.learn.recipes import Phase, Recipe, load
+from seetell.learn.records import stem
+from seetell.learn.reproduce import given_files
+from seetell.learn.tables import PublishedTable, Row, label, table
+from seetell.learn.training.captions import CaptionTask
+from seetell.learn.training.loop import make_optimiser
+from seetell.learn.training.materials import Materials
+from seetell.learn.training.run import SPLITS, family, make_features, open_data
+from seetell.learn.training.self_critical import SelfCriticalObjective
+from seetell.learn.training.task import Task
+from seetell.progress import for_terminal
+
+WORDS = 10  # a told caption
+TOLD = 32  # pictures at once
+
+
+@dataclass
+class Turns:
+    """A row's task, and the processor seconds of its turns."""
+
+    row: Row
+    recipe: Recipe
+    task: Task
+    steps: list[int]  # an epoch of each phase
+    batches: list[list[float]]  # of each phase, seconds a batch in each turn
+    size: float = 0.0  # samples in a batch of the first phase
+    telling: list[float] = field(default_factory=list)  # seconds a picture in each turn
+
+    @property
+    def cost(self) -> Cost:
+        told = round(1 / statistics.median(self.telling), 1) if self.telling else 0.0
+        if self.row.tests:
+            return Cost(0.0, 0.0, told)
+        batches = [statistics.median(turns) for turns in self.batches]
+        phases = zip(batches, self.steps, self.recipe.phases, strict=True)
+        seconds = sum(batch * steps * phase.epochs for batch, steps, phase in phases)
+        return Cost(round(seconds, 1), round(self.size / batches[0], 1), told)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="+")
+    parser.add_argument("--data", action="append", required=True)
+    parser.add_argument("--dataset", default="", help="what the data is, if --data does not say it")
+    parser.add_argument("--rows", default="", help="only these, separated by commas")
+    parser.add_argument("--with", dest="files", action="append", default=[], help="vgg16=FILE, vectors300=FILE")
+    parser.add_argument("--batches", type=int, default=4, help="of each phase in a turn")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--out", type=Path, help="a file of costs to add to")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    kind = arguments.dataset or arguments.data[0].partition(":")[0]
+    tables, files = [table(name) for name in arguments.tables], given_files(arguments.files)
+    dataset, rows = open_data(arguments.data), list(asked(tables, arguments.rows, files))
+    everyone = []
+    for found, row in rows:
+        everyone.append(prepared(row, recipe_of(found, row, kind, files), dataset))
+        print(f"ready: {row.name}", flush=True)
+    for _ in range(arguments.turns):
+        for each in everyone:
+            take_turn(each, arguments.batches)
+    costs = {each.row.name: each.cost for each in everyone}
+    for found in tables:
+        report(found, costs)
+    if arguments.out:
+        write_costs(arguments.out, {stem(name, kind): cost for name, cost in costs.items()})
+
+
+def asked(tables: Sequence[PublishedTable], names: str, files: dict[str, str]) -> Iterator[tuple[PublishedTable, Row]]:
+    """The rows that train, or test what another trained, each once."""
+    wanted, seen = set(filter(None, names.split(","))), set[str]()
+    for found in tables:
+        for row in found.rows:
+            able = (row.recipe or row.tests) and all(name in files for name in row.needs)
+            if able and row.name not in seen and (not wanted or row.name in wanted):
+                seen.add(row.name)
+                yield found, row
+
+
+def recipe_of(found: PublishedTable, row: Row, kind: str, files: dict[str, str]) -> Recipe:
+    trained = found.row(row.tests) if row.tests else row
+    settings = [setting.format(**files) if trained.needs else setting for setting in trained.settings]
+    recipe = load(trained.recipe, dataset=kind, settings=settings)
+    return replace(recipe, decoding={**recipe.decoding, **row.decoding}, model={**recipe.model, **row.model})
+
+
+def prepared(row: Row, recipe: Recipe, dataset: Any) -> Turns:
+    """A row's task, with chance weights."""
+    torch.manual_seed(1)
+    features = make_features(recipe, dataset, SPLITS, progress=for_terminal())
+    # A finish by reward refuses to begin without a trained model; its time is all that is asked for here.
+    begin = (replace(recipe.phases[0], loss={"kind": "cross_entropy"}), *recipe.phases[1:])
+    lenient = replace(recipe, phases=begin) if recipe.family == "captions" else recipe
+    task = family(recipe.family).setup(Materials(lenient, dataset, features)).task
+    steps = [len(planned(task, phase)) for phase in recipe.phases]
+    return Turns(row, recipe, task, steps, [[] for _ in recipe.phases])
+
+
+def planned(task: Task, phase: Phase) -> Sequence[Any]:
+    task.begin(phase)
+    if isinstance(task, CaptionTask) and isinstance(task.objective, SelfCriticalObjective):
+        task.objective.rules = replace(task.objective.rules, max_length=WORDS)
+    return task.plan(phase, np.random.default_rng(1))
+
+
+def take_turn(each: Turns, count: int) -> None:
+    settings, random = each.recipe.training, np.random.default_rng(2)
+    for place, phase in enumerate(() if each.row.tests else each.recipe.phases):
+        plan = planned(each.task, phase)
+        optimiser = make_optimiser(settings.optimiser, each.task.parameter_groups(phase.learning_rate), settings)
+        each.task.train()
+        batches = [each.task.collate(item, random) for item in plan[: count + 1]]
+        before = time.process_time()
+        for number, batch in enumerate(batches):
+            if number == 1:  # the first has warmed up
+                before = time.process_time()
+            loss, _ = each.task(batch)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            if settings.clip:
+                torch.nn.utils.clip_grad_norm_(each.task.parameters(), settings.clip)
+            optimiser.step()
+        each.batches[place].append((time.process_time() - before) / count)
+        if place == 0:
+            each.size = statistics.mean(each.task.size(batch) for batch in batches[1:])
+    if isinstance(each.task, CaptionTask):
+        each.telling.append(tell(each.task, int(each.recipe.decoding["beam"])))
+
+
+def tell(task: CaptionTask, beam: int) -> float:
+    """Seconds a picture."""
+    task.eval()
+    rules: Rules = replace(task.decoding.rules(task.vocabulary), min_length=WORDS, max_length=WORDS)
+    features = task.validation_data.pictures.batch(np.arange(TOLD)).numpy()
+    decoder = TorchDecoder(task.captioner)
+    before = time.process_time()
+    told = greedy(decoder, features, rules) if beam == 1 else beam_search(decoder, features, rules, beam=beam)
+    seconds = time.process_time() - before
+    assert len(told) == TOLD
+    return seconds / TOLD
+
+
+def report(found: PublishedTable, costs: dict[str, Cost]) -> None:
+    rows = [(row, costs[row.name]) for row in found.rows if row.name in costs]
+    cheapest = min((cost.seconds for _, cost in rows if cost.seconds), default=1.0)
+    print(f"\n{found.title}\nseconds of one core to train, times the cheapest row, samples a second, told a second")
+    for row, cost in rows:
+        ratio = f"{cost.seconds / cheapest:6.1f}"
+        print(f"{label(row):>40} {cost.seconds:8.1f} {ratio} {cost.samples_a_second:8.1f} {cost.told_a_second:8.1f}")
+
+
+if __name__ == "__main__":
+    main()
