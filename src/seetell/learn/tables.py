@@ -246,6 +246,15 @@ def _vaishali() -> PublishedTable:
             Row("attend-soft-self-critical", "attend-soft-self-critical", starts_from="attend-soft"),
             Row("retrieval-based", label="Retrieval-based", untrained="consensus", published={}),
             Row("template-based", label="Template-based", untrained="template", published={}),
+            _like(
+                "merge",
+                "8-epochs",
+                "merge, 8 epochs",
+                "As many epochs as its relatives have, not as much time",
+                'phases=[{loss = {kind = "cross_entropy"}, epochs = 8, learning_rate = 0.002, batch = 16, '
+                'schedule = "cosine", warmup = 0.02}]',
+                "training.average=0.995",
+            ),
         ),
         (*WITHOUT_PENALTY, *CAPTIONS),
         "cider",
