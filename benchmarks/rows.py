@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from seetell.data import Dataset
 from seetell.decoding import Rules, beam_search, greedy
+from seetell.learn.baselines import ConsensusCaptioner
 from seetell.learn.costs import Cost, write_costs
 from seetell.learn.models.decoder import TorchDecoder
 from seetell.learn.recipes import Phase, Recipe, load
@@ -32,11 +34,13 @@ from seetell.learn.reproduce import given_files
 from seetell.learn.tables import PublishedTable, Row, label, table
 from seetell.learn.training.captions import CaptionTask
 from seetell.learn.training.loop import make_optimiser
-from seetell.learn.training.materials import Materials
+from seetell.learn.training.materials import Materials, captioned
 from seetell.learn.training.run import SPLITS, family, make_features, open_data
 from seetell.learn.training.self_critical import SelfCriticalObjective
 from seetell.learn.training.task import Task
+from seetell.learn.training.untrained import NEIGHBOURS
 from seetell.progress import for_terminal
+from seetell.text import ptb
 
 WORDS = 10  # a told caption
 TOLD = 32  # pictures at once
@@ -80,14 +84,17 @@ def main() -> None:
     kind = arguments.dataset or arguments.data[0].partition(":")[0]
     tables, files = [table(name) for name in arguments.tables], given_files(arguments.files)
     dataset, rows = open_data(arguments.data), list(asked(tables, arguments.rows, files))
-    everyone = []
+    everyone, costs = [], dict[str, Cost]()
     for found, row in rows:
-        everyone.append(prepared(row, recipe_of(found, row, kind, files), dataset))
+        if row.untrained:
+            costs[row.name] = Cost(0.0, 0.0, round(1 / look_up(dataset, kind), 1))
+        else:
+            everyone.append(prepared(row, recipe_of(found, row, kind, files), dataset))
         print(f"ready: {row.name}", flush=True)
     for _ in range(arguments.turns):
         for each in everyone:
             take_turn(each, arguments.batches)
-    costs = {each.row.name: each.cost for each in everyone}
+    costs |= {each.row.name: each.cost for each in everyone}
     for found in tables:
         report(found, costs)
     if arguments.out:
@@ -95,11 +102,11 @@ def main() -> None:
 
 
 def asked(tables: Sequence[PublishedTable], names: str, files: dict[str, str]) -> Iterator[tuple[PublishedTable, Row]]:
-    """The rows that train, or test what another trained, each once."""
+    """The rows that train, test what another trained, or look captions up, each once."""
     wanted, seen = set(filter(None, names.split(","))), set[str]()
     for found in tables:
         for row in found.rows:
-            able = (row.recipe or row.tests) and all(name in files for name in row.needs)
+            able = (row.recipe or row.tests or row.untrained == "consensus") and all(n in files for n in row.needs)
             if able and row.name not in seen and (not wanted or row.name in wanted):
                 seen.add(row.name)
                 yield found, row
@@ -112,7 +119,7 @@ def recipe_of(found: PublishedTable, row: Row, kind: str, files: dict[str, str])
     return replace(recipe, decoding={**recipe.decoding, **row.decoding}, model={**recipe.model, **row.model})
 
 
-def prepared(row: Row, recipe: Recipe, dataset: Any) -> Turns:
+def prepared(row: Row, recipe: Recipe, dataset: Dataset) -> Turns:
     """A row's task, with chance weights."""
     torch.manual_seed(1)
     features = make_features(recipe, dataset, SPLITS, progress=for_terminal())
@@ -166,6 +173,19 @@ def tell(task: CaptionTask, beam: int) -> float:
     seconds = time.process_time() - before
     assert len(told) == TOLD
     return seconds / TOLD
+
+
+def look_up(dataset: Dataset, kind: str) -> float:
+    """Seconds a picture of captions that are looked up from the training pictures most like it."""
+    recipe = load("merge", dataset=kind)
+    materials = Materials(recipe, dataset, make_features(recipe, dataset, SPLITS, progress=for_terminal()))
+    (train, seen), (_, pictures) = (materials.split(split, captioned) for split in SPLITS)
+    words = [[ptb(caption) for caption in record.captions] for record in train]
+    captioner = ConsensusCaptioner(seen.batch(np.arange(len(seen))).numpy(), words, NEIGHBOURS)
+    asked_for = pictures.batch(np.arange(TOLD)).numpy()
+    before = time.process_time()
+    assert len(list(captioner(asked_for))) == TOLD
+    return (time.process_time() - before) / TOLD
 
 
 def report(found: PublishedTable, costs: dict[str, Cost]) -> None:

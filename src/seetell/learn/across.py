@@ -14,6 +14,7 @@ from seetell.progress import clock
 
 ABOUT = "across.md"  # below rows/: what a person says about it
 NOT_RUN = "not run"
+QUICKER = 0.9
 
 
 @dataclass(frozen=True)
@@ -168,11 +169,12 @@ def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]], cost
 
 
 def _choices(ranked: Sequence[Scored]) -> list[Scored]:
-    """Of rows from the best down to half of its score, those that are quicker to train than all that are better."""
+    """Of rows from the best down to half of its score, those that are quicker to train than all that are better, by
+    more than two measurements of one row differ."""
     chosen: list[Scored] = []
     least = float("inf")
     for each in ranked:
-        if each.seconds is not None and each.score >= ranked[0].score / 2 and each.seconds < least:
+        if each.seconds is not None and each.score >= ranked[0].score / 2 and each.seconds < QUICKER * least:
             least = each.seconds
             chosen.append(each)
     return chosen
