@@ -9,7 +9,7 @@ import pytest
 from sample_records import sample
 
 from seetell.errors import SeetellError
-from seetell.learn.costs import FILE, Cost, read_costs, write_costs
+from seetell.learn.costs import COMMAND, FILE, Cost, read_costs, write_costs
 from seetell.learn.records import RowRecord
 from seetell.learn.results import BEGIN, END, write_results
 
@@ -156,7 +156,7 @@ def test_speed_is_of_one_run_where_there_was_one(folder: Path) -> None:
     write_results(folder)
     page = text(folder / "vaishali.md")
     assert "all rows taking turns in one run." in page
-    assert "    python benchmarks/rows.py\n" in page
+    assert f"    {COMMAND}\n" in page
     assert "| merge | 1,000 | 10.0 | 50 | 7 |" in page
     assert "| CNN-LSTM | 1,000 | – | – | – |" in page  # its own clock's time would not compare
     (folder / "rows" / FILE).unlink()

@@ -13,7 +13,7 @@ from seetell.learn.files import write_text
 from seetell.learn.records import RecordError
 
 FILE = "costs.json"  # below rows/
-COMMAND = "python benchmarks/rows.py"
+COMMAND = "python benchmarks/rows.py TABLE --data DATASET --out docs/results/rows/costs.json"
 
 
 @dataclass(frozen=True)
