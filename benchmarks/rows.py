@@ -114,8 +114,7 @@ def asked(tables: Sequence[PublishedTable], names: str, files: dict[str, str]) -
 
 def recipe_of(found: PublishedTable, row: Row, kind: str, files: dict[str, str]) -> Recipe:
     trained = found.row(row.tests) if row.tests else row
-    settings = [setting.format(**files) if trained.needs else setting for setting in trained.settings]
-    recipe = load(trained.recipe, dataset=kind, settings=settings)
+    recipe = load(trained.recipe, dataset=kind, settings=trained.settings_with(files))
     return replace(recipe, decoding={**recipe.decoding, **row.decoding}, model={**recipe.model, **row.model})
 
 
@@ -145,21 +144,25 @@ def take_turn(each: Turns, count: int) -> None:
         optimiser = make_optimiser(settings.optimiser, each.task.parameter_groups(phase.learning_rate), settings)
         each.task.train()
         batches = [each.task.collate(item, random) for item in plan[: count + 1]]
+        train(each.task, optimiser, settings.clip, batches[:1])  # warms up
+        counted = batches[1:] or batches
         before = time.process_time()
-        for number, batch in enumerate(batches):
-            if number == 1:  # the first has warmed up
-                before = time.process_time()
-            loss, _ = each.task(batch)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            if settings.clip:
-                torch.nn.utils.clip_grad_norm_(each.task.parameters(), settings.clip)
-            optimiser.step()
-        each.batches[place].append((time.process_time() - before) / count)
+        train(each.task, optimiser, settings.clip, counted)
+        each.batches[place].append((time.process_time() - before) / len(counted))
         if place == 0:
-            each.size = statistics.mean(each.task.size(batch) for batch in batches[1:])
+            each.size = statistics.mean(map(each.task.size, counted))
     if isinstance(each.task, CaptionTask):
         each.telling.append(tell(each.task, int(each.recipe.decoding["beam"])))
+
+
+def train(task: Task, optimiser: torch.optim.Optimizer, clip: float, batches: Sequence[Any]) -> None:
+    for batch in batches:
+        loss, _ = task(batch)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        if clip:
+            torch.nn.utils.clip_grad_norm_(task.parameters(), clip)
+        optimiser.step()
 
 
 def tell(task: CaptionTask, beam: int) -> float:

@@ -68,9 +68,8 @@ class Asking:
         return self.out / "runs" / stem(row, self.kind, seed)
 
     def recipe(self, row: Row, seed: int) -> Recipe:
-        own = [setting.format(**self.files) if row.needs else setting for setting in row.settings]
         start = [f"training.start_from={self.trained(row.starts_from, seed)}"] if row.starts_from else []
-        more = [*own, *start, *self.settings, f"training.seed={seed}"]
+        more = [*row.settings_with(self.files), *start, *self.settings, f"training.seed={seed}"]
         return load(row.recipe, dataset=self.kind, budget=self.budget, settings=more)
 
     def trained(self, row: str, seed: int) -> Path:

@@ -87,6 +87,10 @@ class Row:
         """Names of files that `--with` must give."""
         return tuple(re.findall(r"\{(\w+)\}", " ".join(self.settings)))
 
+    def settings_with(self, files: Mapping[str, str]) -> list[str]:
+        """Its settings, with the files that `--with` gave in their places."""
+        return [setting.format(**files) for setting in self.settings] if self.needs else list(self.settings)
+
 
 @dataclass(frozen=True)
 class PublishedTable:
