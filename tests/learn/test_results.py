@@ -62,6 +62,16 @@ def test_twice_gives_the_same_files(folder: Path) -> None:
     assert files(root) == first
 
 
+def test_a_table_of_a_person_stays_a_table(folder: Path) -> None:
+    table = "|  | with | without |\n| --- | ---: | ---: |\n| SH | **276.8** | – |"
+    (folder / "rows" / "vaishali" / "about.md").write_text(f"Tried:\n\n{table}\n\nSo it was.\n", encoding="utf-8")
+    write_results(folder)
+    assert f"Tried:\n\n{table}\n\nSo it was.\n" in text(folder / "vaishali.md")
+    page = text(folder / "vaishali.html")
+    assert "<tr><th></th><th>with</th><th>without</th></tr>" in page
+    assert "<tr><td>SH</td><td><strong>276.8</strong></td><td>–</td></tr>" in page
+
+
 def test_a_page_begins_with_what_a_person_says_and_ends_with_commands(folder: Path) -> None:
     write_results(folder)
     page = text(folder / "vaishali.md")

@@ -78,8 +78,8 @@ class Page:
 
 
 def prose(path: Path) -> list[Block]:
-    """What a person wrote into a file: paragraphs, commands (indented by four blanks) and headings (`##`); nothing
-    where there is no file."""
+    """What a person wrote into a file: paragraphs, commands (indented by four blanks), headings (`##`) and tables (`|`);
+    nothing where there is no file."""
     if not path.exists():
         return []
     blocks: list[Block] = []
@@ -88,6 +88,9 @@ def prose(path: Path) -> list[Block]:
             blocks.append(Command("\n".join(line[4:] for line in text.splitlines())))
         elif text.startswith("## "):
             blocks.append(Heading(text[3:].strip()))
+        elif text.startswith("|"):
+            head, _, *rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in text.splitlines()]
+            blocks.append(Table(head, rows))
         else:
             blocks.append(Paragraph(" ".join(text.split())))
     return blocks
