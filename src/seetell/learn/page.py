@@ -78,7 +78,7 @@ class Page:
 
 
 def prose(path: Path) -> list[Block]:
-    """What a person wrote into a file: paragraphs, commands (indented by four blanks), headings (`##`) and tables (`|`);
+    """What a person wrote into a file: paragraphs, commands (indented by four blanks), headings (`##`) and tables;
     nothing where there is no file."""
     if not path.exists():
         return []
