@@ -88,8 +88,35 @@ def test_starts_are_counted_over_seeds(folder: Path) -> None:
     page = text(folder / "vilalta-table5.md")
     assert "| FNE-MOE-abs, published | 4/5 |" in page
     assert "| **FNE-MOE-abs, measured** | 4/5 |" in page
-    assert "Runs that started to learn: FNE-MOE-abs 4/5." in page
+    assert "Runs that started to learn: FNE-MOE-abs 4/5; by whether most did, 1 of 1 configurations" in page
     assert "--seeds" not in page  # five are the table's
+
+
+def test_several_seeds_have_a_mean_and_a_deviation(folder: Path) -> None:
+    for row, score in (("fc7-mh", 250.0), ("fne-mh", 274.0)):
+        record = sample("vilalta-table2", row, {"sum_of_recalls": score}, seed=2, seconds=270)
+        record.write(folder / "rows" / "vilalta-table2")
+    write_results(folder, folder.parents[1] / "README.md")
+    page = text(folder / "vilalta-table2.md")
+    assert "2 seeds; 12 min 00 s of training in all." in page
+    assert "| 272.0 ± 2.8 | -9.4 | 2 | 3.0 |" in page  # 270 and 274; 90 and 270 seconds
+    assert "By each of 2 seeds alone it wins in 1 and 1 of them." in page
+    assert "--seeds 2" in page
+    assert "| FNE-MH | flickr8k | 281.4 | **272.0** ± 2.8 | -9.4 | 3.0 |" in text(folder / "README.md")
+    across = text(folder / "across.md")
+    assert "| 245.0 | 272.0 | +27.0 ± 7.6 |" in across  # √(7.07² + 2.83²)
+
+
+def test_starts_with_the_other_maximum_are_told_apart(folder: Path) -> None:
+    for seed in (1, 2):
+        metrics = {"started": 0.0, "sum_of_recalls": 5.0}
+        row = "table5-fne-moe-abs-anchors"
+        sample("vilalta-table5", row, metrics, seed=seed).write(folder / "rows" / "vilalta-table5")
+    write_results(folder)
+    page = text(folder / "vilalta-table5.md")
+    assert "1 of 1 configurations are as in the document" in page
+    assert "With the maximum over anchors: FNE-MOE-abs 0/2; by whether most did, 0 of 1 configurations" in page
+    assert "| FNE-MOE-abs, over anchors, published | 4/5 |" in page
 
 
 def test_the_index_gathers_the_headline_rows(folder: Path) -> None:

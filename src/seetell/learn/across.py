@@ -1,14 +1,16 @@
 """The page across all tables: which model to take for a small dataset, what each idea buys, and what it costs."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seetell.learn.claims import mean
+from seetell.learn.claims import mean, spread
 from seetell.learn.costs import FILE, Costs, read_costs
 from seetell.learn.files import write_text
 from seetell.learn.page import Heading, Page, Paragraph, Table, prose
 from seetell.learn.records import RowRecord, by_row, stem
+from seetell.learn.table_page import give_or_take
 from seetell.learn.tables import TABLES, Row, label
 from seetell.progress import clock
 
@@ -102,8 +104,8 @@ def write_across(records: Mapping[str, Sequence[RowRecord]], folder: Path) -> Pa
     page.add(
         Paragraph(
             "The row with an idea less the row without, both at the tables' budget, and how long one core trains "
-            "each. One seed each unless the table says more: differences of a point, and of five in a sum of "
-            "six recalls, may be chance."
+            "each. Where both rows have several seeds, ± is the standard deviation of the difference; one seed each "
+            "elsewhere: there, differences of a point, and of five in a sum of six recalls, may be chance."
         )
     )
     head = ["idea", "table", "figure", "without", "with", "difference", "training without", "with"]
@@ -195,6 +197,8 @@ def _worth(idea: Idea, records: Mapping[str, Sequence[RowRecord]], costs: Costs)
     scores = [NOT_RUN if score is None else f"{score:.1f}" for score in (before, after)]
     table = TABLES[idea.table]
     times = [_training(table.row(name), idea.dataset, costs) if name in rows else None for name in results]
-    difference = NOT_RUN if before is None or after is None else f"{after - before:+.1f}"
+    deviations = [spread(results, name, idea.metric) for name in results]
+    around = None if None in deviations else math.hypot(*(each for each in deviations if each is not None))
+    difference = NOT_RUN if before is None or after is None else f"{after - before:+.1f}{give_or_take(around)}"
     spent = ["–" if seconds is None else clock(seconds) for seconds in times]
     return [idea.idea, f"[{idea.table}]({idea.table}.md)", idea.called, *scores, difference, *spent]

@@ -3,9 +3,10 @@
 Every function takes the figures of one dataset and says nothing about rows that have not run.
 """
 
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from seetell.learn.tables import LABEL_SEQUENCES, PIPELINES, label, table
+from seetell.learn.tables import LABEL_SEQUENCES, PIPELINES, label, published, table
 
 Results = Mapping[str, Sequence[Mapping[str, float]]]  # row → the flat metrics of each seed
 
@@ -16,6 +17,12 @@ def mean(results: Results, row: str, metric: str) -> float | None:
     """A metric of a row, averaged over its seeds; None where it has not run."""
     values = [seed[metric] for seed in results.get(row, ()) if metric in seed]
     return sum(values) / len(values) if values else None
+
+
+def spread(results: Results, row: str, metric: str) -> float | None:
+    """The standard deviation of a row's seeds; None where there are fewer than two."""
+    values = [seed[metric] for seed in results.get(row, ()) if metric in seed]
+    return statistics.stdev(values) if len(values) > 1 else None
 
 
 def gain(results: Results, without: str, having: str, metric: str) -> float | None:
@@ -31,6 +38,7 @@ def full_network_says(results: Results) -> list[str]:
 
 def _full_network(results: Results, suffix: str) -> list[str]:
     gains: dict[str, float] = {}
+    by_seed: list[list[float]] = []  # of every pipeline
     stuck: list[str] = []
     scores: dict[str, list[float]] = {"fc7": [], "fne": []}
     for pipeline in PIPELINES:
@@ -42,6 +50,8 @@ def _full_network(results: Results, suffix: str) -> list[str]:
             stuck.append(f"{name} ({pair[0]:.1f} and {pair[1]:.1f})")
             continue
         gains[name] = pair[1] - pair[0]
+        seeds = zip(results[f"fc7-{pipeline}{suffix}"], results[f"fne-{pipeline}{suffix}"], strict=False)
+        by_seed.append([fne["sum_of_recalls"] - fc7["sum_of_recalls"] for fc7, fne in seeds])
         scores["fc7"].append(pair[0])
         scores["fne"].append(pair[1])
     if not gains:
@@ -54,24 +64,33 @@ def _full_network(results: Results, suffix: str) -> list[str]:
         f"{network} full-network embedding has the higher sum of recalls in {len(won)} of the {len(gains)} pipelines "
         f"that learned with both embeddings: {listed}; on average {average:+.1f}."
     ]
+    wins = [sum(gained > 0 for gained in seed) for seed in zip(*by_seed, strict=False)]
+    if len(wins) > 1:
+        lines.append(f"By each of {len(wins)} seeds alone it wins in {_listed(wins)} of them.")
     if stuck:
         lines.append(f"Left out here, because with one of the two they hardly began to learn: {', '.join(stuck)}.")
     if len(gains) > 1:
-        spread = {side: max(values) - min(values) for side, values in scores.items()}
+        apart = {side: max(values) - min(values) for side, values in scores.items()}
         lines.append(
-            f"Between the best and the worst of these pipelines lie {spread['fc7']:.1f} points with FC7 and "
-            f"{spread['fne']:.1f} with FNE. The document finds that FNE always wins, and by more than pipelines "
+            f"Between the best and the worst of these pipelines lie {apart['fc7']:.1f} points with FC7 and "
+            f"{apart['fne']:.1f} with FNE. The document finds that FNE always wins, and by more than pipelines "
             f"differ; here the first {_holds(len(won) == len(gains))} and the second "
-            f"{_holds(average > max(spread.values()))}."
+            f"{_holds(average > max(apart.values()))}."
         )
     return lines
 
 
 def starts_say(results: Results) -> list[str]:
-    """How often training started, and whether the curriculum cures it."""
-    plain = {name: seeds for name, seeds in results.items() if not name.endswith("-curriculum")}
-    cured = {name: seeds for name, seeds in results.items() if name.endswith("-curriculum")}
-    lines = [f"Runs that started to learn: {_starts(plain)}."] if plain else []
+    """How often training started, with either maximum, and whether the curriculum cures it."""
+    plain, anchors, cured = (
+        {name: seeds for name, seeds in results.items() if _variant(name) == variant}
+        for variant in ("", "anchors", "curriculum")
+    )
+    lines = []
+    if plain:
+        lines.append(f"Runs that started to learn: {_starts(plain)}; {_as_published(plain)}.")
+    if anchors:
+        lines.append(f"With the maximum over anchors: {_starts(anchors)}; {_as_published(anchors)}.")
     if cured:
         failed = [name for name, seeds in cured.items() if any(not seed["started"] for seed in seeds)]
         lines.append(
@@ -81,11 +100,23 @@ def starts_say(results: Results) -> list[str]:
     return lines
 
 
+def _variant(row: str) -> str:
+    """What a row of Table 5 has that the document's own has not: `anchors`, `curriculum`, or nothing."""
+    return next((word for word in ("anchors", "curriculum") if row.endswith(f"-{word}")), "")
+
+
 def _starts(results: Results) -> str:
-    called = {name: label(table("vilalta-table5").row(name)).removesuffix(", curriculum") for name in results}
+    called = {name: label(table("vilalta-table5").row(name)).partition(",")[0] for name in results}
     return ", ".join(
         f"{called[name]} {sum(seed['started'] for seed in seeds):.0f}/{len(seeds)}" for name, seeds in results.items()
     )
+
+
+def _as_published(results: Results) -> str:
+    """Of how many configurations most runs started where most did in the document."""
+    rows = {name: published(table("vilalta-table5").row(name), "flickr8k")["started"] for name in results}
+    same = [name for name, share in rows.items() if ((mean(results, name, "started") or 0) > 0.5) == (share > 0.5)]
+    return f"by whether most did, {len(same)} of {len(rows)} configurations are as in the document"
 
 
 def triplets_say(results: Results) -> list[str]:
@@ -208,6 +239,10 @@ def _gains(gains: Mapping[str, float | None]) -> str:
 
 def _holds(claim: bool) -> str:
     return "holds" if claim else "does not hold"
+
+
+def _listed(values: Sequence[object]) -> str:
+    return " and ".join(filter(None, (", ".join(map(str, values[:-1])), str(values[-1]))))
 
 
 def _range(values: Iterable[float]) -> str:

@@ -33,7 +33,6 @@ from seetell.learn.training.tag_figures import Predictions, summary
 from seetell.progress import SILENT, Progress
 from seetell.runtime import open_bundle
 
-START_EPOCHS = 30  # Table 5 of Vilalta: a run that has not started by then has failed
 HELD_EPOCHS = 10  # after a curriculum it has, if so many epochs of the last phase have not lost what was learned before
 RESULT = "result.json"  # in a run's folder: its record
 RANKED = 1000  # pictures that the documents rank; a larger test split is cut into parts of about as many
@@ -259,14 +258,11 @@ def _started(history: Sequence[Mapping[str, Any]], recipe: Recipe) -> dict[str, 
 
 
 def _until_started(recipe: Recipe) -> Callable[[State], bool]:
-    """Stop at the first step after an epoch that tells scored above the threshold, or after `START_EPOCHS` of the last
-    phase."""
+    """Stop at the first step after an epoch that tells scored above the threshold; else after the recipe's epochs."""
 
     def stop(state: State) -> bool:
         telling = _telling(state.history, recipe)
-        if not telling:
-            return False
-        return bool(telling[-1]["score"] > started_above(1000, 5000)) or telling[-1]["epoch"] >= START_EPOCHS
+        return bool(telling and telling[-1]["score"] > started_above(1000, 5000))
 
     return stop
 

@@ -14,11 +14,18 @@ from pathlib import Path
 
 from seetell.errors import SeetellError
 from seetell.learn.across import write_across
-from seetell.learn.claims import mean
+from seetell.learn.claims import mean, spread
 from seetell.learn.files import write_text
 from seetell.learn.page import Heading, Page, Paragraph, Table, markdown
 from seetell.learn.records import RowRecord, by_row
-from seetell.learn.table_page import datasets_of, difference, published_on, table_records, write_table_page
+from seetell.learn.table_page import (
+    datasets_of,
+    difference,
+    give_or_take,
+    published_on,
+    table_records,
+    write_table_page,
+)
 from seetell.learn.tables import TABLES, PublishedTable, label, published
 from seetell.progress import clock
 
@@ -79,7 +86,9 @@ def headline(table: PublishedTable, records: Sequence[RowRecord]) -> list[list[s
             row, seeds = table.row(name), rows.get(name, ())
             known = published_on(table, row, dataset).get(table.main)
             elsewhere = "" if published(row, dataset) else f" ({table.published_on})"
-            found = mean({name: [record.flat for record in seeds]}, name, table.main)
+            results = {name: [record.flat for record in seeds]}
+            found = mean(results, name, table.main)
+            around = "" if table.main == "started" else give_or_take(spread(results, name, table.main))
             gap = difference(table, row, dataset, seeds)
             style = "{:.0%}" if table.main == "started" else "{:.1f}"
             lines.append(
@@ -87,9 +96,9 @@ def headline(table: PublishedTable, records: Sequence[RowRecord]) -> list[list[s
                     label(row),
                     dataset,
                     "–" if known is None else style.format(known) + elsewhere,
-                    "not run" if found is None else f"**{style.format(found)}**",
+                    "not run" if found is None else f"**{style.format(found)}**{around}",
                     "" if gap is None else (f"{100 * gap:+.0f}" if table.main == "started" else f"{gap:+.1f}"),
-                    f"{sum(record.seconds for record in seeds) / 60:.1f}" if seeds else "",
+                    f"{sum(record.seconds for record in seeds) / 60 / len(seeds):.1f}" if seeds else "",
                 ]
             )
     return lines

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from seetell.learn.claims import SAYS, mean
+from seetell.learn.claims import SAYS, mean, spread
 from seetell.learn.costs import COMMAND, FILE, Cost, Costs, read_costs
 from seetell.learn.page import Block, Command, Figure, Heading, Page, Paragraph, Table, prose
 from seetell.learn.records import RecordError, RowRecord, by_row, read_records, stem
@@ -109,13 +109,16 @@ def _setting(table: PublishedTable, rows: Rows, dataset: str) -> list[Block]:
     every = [record for seeds in rows.values() for record in seeds]
     encoders = "; ".join(dict.fromkeys(_encoder(record) for record in every))
     budgets = ", ".join(dict.fromkeys(f"`{record.asked.budget}`" for record in every))
-    seeds = max(len(each) for each in rows.values())
+    counts = sorted({len(each) for each in rows.values()})
+    seeds = " or ".join(map(str, counts))
     seconds = sum(record.seconds for record in every)
     lines = [
         f"Measured on {dataset}, test split ({every[0].pictures:,} pictures), with the model that was best on the "
-        f"validation split. Encoder: {encoders}. Budget {budgets}; {seeds} seed{'s' if seeds > 1 else ''}; "
+        f"validation split. Encoder: {encoders}. Budget {budgets}; {seeds} seed{'s' if counts[-1] > 1 else ''}; "
         f"{clock(seconds)} of training in all."
     ]
+    if counts[-1] > 1 and table.main != "started":
+        lines.append("With several seeds figures and minutes are means, and ± is the standard deviation over seeds.")
     if dataset != table.published_on and not any(published(row, dataset) for row in table.rows):
         lines.append(
             f"The published figures are of {table.published_on}, another dataset: they show the order of rows only."
@@ -141,8 +144,8 @@ def _rows_table(table: PublishedTable, rows: Sequence[Row], found: Rows, dataset
         if row.name not in found:
             continue
         seeds = [record.flat for record in found[row.name]]
-        cells = [_cell(metric, seeds, len(seeds)) for _, metric in table.columns]
-        minutes = sum(record.seconds for record in found[row.name]) / 60
+        cells = [_cell(metric, seeds, len(seeds), metric == table.main) for _, metric in table.columns]
+        minutes = sum(record.seconds for record in found[row.name]) / 60 / len(seeds)
         gap = difference(table, row, dataset, found[row.name])
         spent = [f"{max(seed['epochs'] for seed in seeds):.0f}", f"{minutes:.1f}"]
         lines.append([f"**{label(row)}, measured**", *cells, f"{gap:+.1f}" if gap is not None else "", *spent])
@@ -161,13 +164,20 @@ def difference(table: PublishedTable, row: Row, dataset: str, seeds: Sequence[Ro
     return None if known is None or measured is None else measured - known
 
 
-def _cell(metric: str, seeds: Sequence[Mapping[str, float]], runs: int) -> str:
+def _cell(metric: str, seeds: Sequence[Mapping[str, float]], runs: int, main: bool = False) -> str:
     value = mean({"": seeds}, "", metric)
     if value is None:
         return "–"
     if metric == "started":
         return f"{value * runs:.0f}/{runs}"
-    return f"{value:.1f}".removesuffix(".0") if metric.endswith("median_rank") else f"{value:.1f}"
+    if metric.endswith("median_rank"):
+        return f"{value:.1f}".removesuffix(".0")
+    return f"{value:.1f}{give_or_take(spread({'': seeds}, '', metric) if main else None)}"
+
+
+def give_or_take(deviation: float | None) -> str:
+    """What follows a mean over several seeds."""
+    return "" if deviation is None else f" ± {deviation:.1f}"
 
 
 def _cost(table: PublishedTable, rows: Rows, dataset: str, costs: Costs) -> list[Block]:

@@ -15,6 +15,7 @@ from seetell.learn.losses import (
     All,
     Contrastive,
     HardAndSemiHard,
+    HardestAnchor,
     HardOnly,
     KHardest,
     MaxOfHinges,
@@ -106,6 +107,25 @@ def test_max_of_hinges_is_equation_4() -> None:
         expected += max(max(0.0, 0.2 - scores[i, i].item() + scores[i, k].item()) for k in others)
         expected += max(max(0.0, 0.2 - scores[i, i].item() + scores[k, i].item()) for k in others)
     assert MaxOfHinges(0.2)(scores, DIAGONAL).item() == pytest.approx(expected)
+
+
+@MASKS
+def test_the_maximum_over_anchors_is_that_of_a_slow_loop(positives: Tensor) -> None:
+    """Σ_k max_i [α − S(i, c) + S(i, c_k)]₊, and the same with texts as anchors."""
+    scores = scores_for(positives, spread=0.1)
+    expected = 0.0
+    for table, mask in ((scores, positives), (scores.T, positives.T)):
+        rows, columns = table.shape
+        for other in range(columns):
+            hinges = [
+                max(0.0, 0.2 - table[anchor, own].item() + table[anchor, other].item())
+                for anchor, own in product(range(rows), range(columns))
+                if mask[anchor, own] and not mask[anchor, other]
+            ]
+            expected += max(hinges)
+    loss = TripletLoss(0.2, HardestAnchor())(scores, positives)
+    assert loss.item() == pytest.approx(expected)
+    assert loss.item() != pytest.approx(MaxOfHinges(0.2)(scores, positives).item())
 
 
 @pytest.mark.parametrize(("k", "published"), [(1, 6.4), (10, 64.0)])

@@ -3,7 +3,15 @@
 import pytest
 import torch
 
-from seetell.learn.losses.selection import SELECTIONS, All, HardAndSemiHard, HardOnly, KHardest, SemiHardOnly
+from seetell.learn.losses.selection import (
+    SELECTIONS,
+    All,
+    HardAndSemiHard,
+    HardestAnchor,
+    HardOnly,
+    KHardest,
+    SemiHardOnly,
+)
 
 MARGIN = 0.25
 # Powers of two, so that "exactly at the margin" is exact: easy, at the margin, semi-hard, tie, hard, harder.
@@ -21,6 +29,7 @@ EVERYONE = torch.ones(2, 6, dtype=torch.bool)
         (KHardest(1), [[0, 0, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0]]),
         (KHardest(3), [[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]]),
         (KHardest(10), [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1]]),
+        (HardestAnchor(), [[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]]),
     ],
     ids=str,
 )
@@ -38,6 +47,11 @@ def test_only_negatives_are_picked(name: str) -> None:
 def test_k_hardest_takes_the_next_where_the_hardest_is_no_negative() -> None:
     negatives = torch.tensor([[1, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 0]]).bool()
     assert KHardest(2)(GAPS, negatives, MARGIN).int().tolist() == [[0, 0, 0, 1, 1, 0], [0, 1, 0, 0, 0, 0]]
+
+
+def test_the_hardest_anchor_is_one_whose_negative_the_candidate_is() -> None:
+    negatives = torch.tensor([[1, 1, 1, 0, 0, 1], [0, 1, 0, 1, 0, 1]]).bool()
+    assert HardestAnchor()(GAPS, negatives, MARGIN).int().tolist() == [[1, 0, 1, 0, 0, 1], [0, 1, 0, 1, 0, 0]]
 
 
 def test_ties_still_give_exactly_k() -> None:

@@ -17,7 +17,7 @@ from seetell.learn.losses.ranking import (
     positive_mask,
     ranking_loss,
 )
-from seetell.learn.losses.selection import All, HardAndSemiHard, HardOnly, KHardest, SemiHardOnly
+from seetell.learn.losses.selection import All, HardAndSemiHard, HardestAnchor, HardOnly, KHardest, SemiHardOnly
 from seetell.learn.losses.similarity import cosine, euclidean, order, similarity_by_name
 from seetell.learn.losses.tags import Asymmetric, BinaryCrossEntropy, Focal, Softmax, Warp, tag_loss
 
@@ -33,6 +33,7 @@ __all__ = [
     "HardAndSemiHard",
     "HardAttentionRule",
     "HardOnly",
+    "HardestAnchor",
     "KHardest",
     "MaxOfHinges",
     "SelfCritical",

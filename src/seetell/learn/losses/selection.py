@@ -85,10 +85,24 @@ class KHardest:
         return torch.zeros_like(negatives).scatter_(1, hardest, True) & negatives
 
 
+@dataclass(frozen=True)
+class HardestAnchor:
+    """Of each candidate the one pair it comes nearest to parting: a maximum over anchors, where `KHardest(1)` has one
+    over negatives. What equation 4 of Vilalta et al. became in the program they published (docs/papers/vilalta.md).
+    """
+
+    reduction: Reduction = "sum"
+
+    def __call__(self, gaps: Tensor, negatives: Tensor, margin: float) -> Tensor:
+        hardest = gaps.masked_fill(~negatives, -torch.inf).argmax(0, keepdim=True)
+        return torch.zeros_like(negatives).scatter_(0, hardest, True) & negatives
+
+
 SELECTIONS: dict[str, type[Selection]] = {
     "all": All,
     "hard_and_semi_hard": HardAndSemiHard,
     "hard": HardOnly,
     "semi_hard": SemiHardOnly,
     "k_hardest": KHardest,
+    "hardest_anchor": HardestAnchor,
 }
