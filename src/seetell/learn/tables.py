@@ -344,6 +344,13 @@ TABLES = {
             ),
             _over_anchors("fc7-mh", "FC7-MH"),
             _over_anchors("fne-mh", "FNE-MH"),
+            _over_anchors(
+                "fc7-moe-bl",
+                "FC7-MOE-bl, 200 epochs",
+                "phases.epochs=200",
+                "phases.learning_rate=0.0002",
+                "phases.schedule=constant",
+            ),
         ),
         _vilalta(3, "flickr30k", absent="Flickr30k's pictures are not at hand"),
         _vilalta(4, "coco"),
