@@ -361,7 +361,7 @@ TABLES = {
             "flickr8k",
             (
                 *_rows([name for name, *_ in _TABLE5]),
-                *(_over_anchors(name, label, "phases.epochs=120") for name, label, *_ in _TABLE5),
+                *(_over_anchors(name, label, "phases.epochs=200") for name, label, *_ in _TABLE5),
                 *(_curriculum(*each) for each in _TABLE5),
             ),
             (("started", "started"), ("epoch it started in", "started_in"), ("Sum", "sum_of_recalls")),
