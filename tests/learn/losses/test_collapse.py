@@ -29,6 +29,7 @@ TRIPLET = {"kind": "triplet", "margin": 0.1, "lambda": 0.1}
         {**TRIPLET, "selection": "hard_and_semi_hard"},
         {**TRIPLET, "selection": "semi_hard", "reduction": "sum"},
         {**TRIPLET, "selection": "hard"},
+        {**TRIPLET, "selection": "hardest_anchor"},
         {"kind": "contrastive"},
     ],
     ids=str,
@@ -61,14 +62,14 @@ def history(*figures: tuple[float, float]) -> list[dict[str, Any]]:
 
 
 def test_a_run_stuck_at_the_margin_is_named_with_what_to_try() -> None:
-    detector = CollapseDetector(MAX, batch=128, absolute=True)
+    detector = CollapseDetector(MAX, batch=128, signed=True)
     run = history((60.0, 3.0), (51.3, 3.1), (51.25, 3.2))
     assert detector.advice(run[:2]) == ""
     words = detector.advice(run)
     assert "After epoch 3 the sum of recalls is 3.2" in words
     assert "51.25, is stuck" in words
     assert "not started to learn" in words
-    for remedy in ('kind = "sum"', "lower learning rate", "model.absolute = false"):
+    for remedy in ('kind = "sum"', "lower learning rate", "model.absolute = true"):
         assert remedy in words
     assert "larger batch" not in words
 

@@ -47,8 +47,9 @@ def loss_of_equal_scores(settings: Mapping[str, Any], batch: int) -> float:
         return math.log(batch)
     triplet = kind == "triplet"
     selection = settings.get("selection", "all") if triplet else {"sum": "all", "max": "k_hardest"}[kind]
-    negatives = {"hard": 0, "k_hardest": min(settings.get("k", 1), others)}.get(selection, others)
-    reduction = settings.get("reduction", "sum" if selection in ("all", "k_hardest") else "mean_nonzero")
+    few = ("k_hardest", "hardest_anchor")  # as many triplets, whether each anchor's hardest or each candidate's
+    negatives = min(settings.get("k", 1), others) if selection in few else 0 if selection == "hard" else others
+    reduction = settings.get("reduction", "sum" if selection in ("all", *few) else "mean_nonzero")
     hinges = batch * negatives if reduction == "sum" else min(1, negatives)
     directions = 1 + (settings.get("lambda", 1.0) if triplet else 1.0)
     return float(directions * hinges * settings.get("margin", 0.1 if triplet else 0.2))
@@ -65,8 +66,8 @@ class CollapseDetector:
         loss: the settings of the loss, as in a recipe.
         batch: pairs a batch.
         threshold: the sum of recalls above which a run has started; see `started_above`.
-        absolute: whether the model takes the absolute value of its embeddings, which often keeps order embeddings from
-            starting.
+        signed: whether order similarity compares numbers that may be negative. Then every picture can lie above every
+            caption, all scores are 0, and nothing is learned any more; absolute values leave no such way out.
         first: the first epoch worth a word.
         patience: a run that has not started after so many epochs has failed.
     """
@@ -74,7 +75,7 @@ class CollapseDetector:
     loss: Mapping[str, Any]
     batch: int
     threshold: float = STARTED
-    absolute: bool = False
+    signed: bool = False
     first: int = 3
     patience: int = 30
 
@@ -119,11 +120,11 @@ class CollapseDetector:
     def _remedy(self) -> str:
         tries = []
         kind = self.loss["kind"]
-        if kind == "max" or self.loss.get("selection") in ("k_hardest", "hard"):
+        if kind == "max" or self.loss.get("selection") in ("k_hardest", "hard", "hardest_anchor"):
             tries.append('a first phase with loss = { kind = "sum" } before this one (a curriculum, as in PH and POE)')
         tries.append("a lower learning rate")
-        if self.absolute:
-            tries.append("model.absolute = false")
+        if self.signed:
+            tries.append("model.absolute = true")
         if self.batch < 128:
             tries.append("a larger batch")
         tries.append("another seed")

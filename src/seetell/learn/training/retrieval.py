@@ -99,7 +99,7 @@ class RetrievalTask(Task):
             phase.loss,
             phase.batch,
             threshold=started_above(len(data.pictures), len(data.captions)),
-            absolute=bool(self.recipe.model.get("absolute", False)),
+            signed=self.retriever.similarity == "order" and not self.recipe.model.get("absolute", False),
         )
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
