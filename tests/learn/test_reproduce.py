@@ -92,6 +92,10 @@ def test_when_training_has_started() -> None:
 
     assert told(plain, 3, 9) == (False, {"started": 0.0})
     assert told(plain, 3, 11) == (True, {"started": 1.0, "started_in": 2.0})
+    assert told(plain, *[3] * 60) == (False, {"started": 0.0})  # it may start yet
+    assert told(plain, *[0] * 29) == (False, {"started": 0.0})
+    assert told(plain, *[3] * 20, *[0] * 10) == (True, {"started": 0.0})
+    assert told(plain, *[3] * 21, *[0] * 9) == (False, {"started": 0.0})
     assert told(after, 30) == (False, {"started": 0.0})
     assert told(after, *[30] * 9, 20) == (True, {"started": 1.0, "started_in": 10.0})
     assert told(after, *[30] * 9, 0) == (False, {"started": 0.0})

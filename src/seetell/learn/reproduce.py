@@ -33,6 +33,8 @@ from seetell.learn.training.tag_figures import Predictions, summary
 from seetell.progress import SILENT, Progress
 from seetell.runtime import open_bundle
 
+START_EPOCHS = 30  # Table 5 of Vilalta: from then on a run is given up …
+EQUAL_EPOCHS = 10  # … whose scores have all been equal for so many epochs
 HELD_EPOCHS = 10  # after a curriculum it has, if so many epochs of the last phase have not lost what was learned before
 RESULT = "result.json"  # in a run's folder: its record
 RANKED = 1000  # pictures that the documents rank; a larger test split is cut into parts of about as many
@@ -258,11 +260,13 @@ def _started(history: Sequence[Mapping[str, Any]], recipe: Recipe) -> dict[str, 
 
 
 def _until_started(recipe: Recipe) -> Callable[[State], bool]:
-    """Stop at the first step after an epoch that tells scored above the threshold; else after the recipe's epochs."""
+    """Stop at the first step after an epoch that tells scored above the threshold, or once there is nothing to learn
+    from: scores that are all equal have a sum of recalls of 0, and order embeddings no gradient."""
 
     def stop(state: State) -> bool:
-        telling = _telling(state.history, recipe)
-        return bool(telling and telling[-1]["score"] > started_above(1000, 5000))
+        scores = [epoch["score"] for epoch in _telling(state.history, recipe)]
+        started = bool(scores) and scores[-1] > started_above(1000, 5000)
+        return started or (len(scores) >= START_EPOCHS and not any(scores[-EQUAL_EPOCHS:]))
 
     return stop
 
