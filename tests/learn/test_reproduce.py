@@ -183,8 +183,6 @@ def test_what_a_page_says_follows_from_the_figures() -> None:
     assert left_out.endswith("hardly began to learn: MOE (13.0 and 260.0).")
     assert second.endswith("the first holds and the second holds.")
     assert full_network_says({"fne-sh": one(3)}) == []
-    maxima = full_network_says({**wins, "fne-mh-anchors": one(270)})[-1]
-    assert maxima == "What the maximum over anchors adds to that over contrasts: +2.0 for FNE-MH."
     assert "as in the document" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(50)})[0]
     assert "unlike" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(190)})[0]
     started, failed = {"started": 1.0}, {"started": 0.0}

@@ -33,9 +33,7 @@ def gain(results: Results, without: str, having: str, metric: str) -> float | No
 
 def full_network_says(results: Results) -> list[str]:
     """Whether the full-network embedding wins everywhere, and whether by more than pipelines differ."""
-    listed = _gains({n.upper(): gain(results, n, f"{n}-anchors", "sum_of_recalls") for n in ("fc7-mh", "fne-mh")})
-    said = [f"What the maximum over anchors adds to that over contrasts: {listed}."] if listed else []
-    return [*_full_network(results, ""), *_full_network(results, "-vgg16"), *said]
+    return [*_full_network(results, ""), *_full_network(results, "-vgg16")]
 
 
 def _full_network(results: Results, suffix: str) -> list[str]:
