@@ -205,8 +205,6 @@ def _xu() -> PublishedTable:
     soft, part = "attend-soft", "Soft attention without its parts"
     lengths = "What a batch holds, at 80 captions each"
     again = "The same weights, told in another way"
-    program, hard = "Hard attention as the authors' program has it", "Hard-Attention, the program's rule"
-    weights = ("phases.loss.lambda_r=0.5", "phases.loss.lambda_e=0.13")
     return PublishedTable(
         "xu-table1",
         "Xu et al., Table 1: soft and hard attention",
@@ -234,21 +232,6 @@ def _xu() -> PublishedTable:
                 part=again,
                 published={},
                 tests="attend-hard",
-                model={"attention": "soft"},
-            ),
-            Row(
-                "attend-hard-program",
-                "attend-hard",
-                hard,
-                program,
-                ("training.captions=all", "phases.batch=80", *weights),
-            ),
-            Row(
-                "attend-hard-program-expected",
-                label=f"{hard}, told with the expected context",
-                part=program,
-                published={},
-                tests="attend-hard-program",
                 model={"attention": "soft"},
             ),
         ),
