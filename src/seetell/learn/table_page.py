@@ -117,8 +117,9 @@ def _setting(table: PublishedTable, rows: Rows, dataset: str) -> list[Block]:
         f"validation split. Encoder: {encoders}. Budget {budgets}; {seeds} seed{'s' if counts[-1] > 1 else ''}; "
         f"{clock(seconds)} of training in all."
     ]
-    if counts[-1] > 1 and table.main != "started":
-        lines.append("With several seeds figures and minutes are means, and ± is the standard deviation over seeds.")
+    if counts[-1] > 1:
+        around = "" if table.main == "started" else ", and ± is the standard deviation over seeds"
+        lines.append(f"With several seeds figures and minutes are means{around}.")
     if dataset != table.published_on and not any(published(row, dataset) for row in table.rows):
         lines.append(
             f"The published figures are of {table.published_on}, another dataset: they show the order of rows only."
