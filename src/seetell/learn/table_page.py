@@ -110,7 +110,7 @@ def _setting(table: PublishedTable, rows: Rows, dataset: str) -> list[Block]:
     encoders = "; ".join(dict.fromkeys(_encoder(record) for record in every))
     budgets = ", ".join(dict.fromkeys(f"`{record.asked.budget}`" for record in every))
     counts = sorted({len(each) for each in rows.values()})
-    seeds = " or ".join(map(str, counts))
+    seeds = ", ".join(map(str, counts[:-1])) + " or " * (len(counts) > 1) + str(counts[-1])
     seconds = sum(record.seconds for record in every)
     lines = [
         f"Measured on {dataset}, test split ({every[0].pictures:,} pictures), with the model that was best on the "
