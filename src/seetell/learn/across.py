@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seetell.learn.claims import mean, spread
+from seetell.learn.claims import enumerated, mean, spread
 from seetell.learn.costs import FILE, Costs, read_costs
 from seetell.learn.files import write_text
 from seetell.learn.page import Heading, Page, Paragraph, Table, prose
@@ -161,8 +161,7 @@ def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]], cost
     if theirs not in (None, best):
         words.append(f"That one is ours; of the documents' own models the best is {theirs}.")
     if len(choices := _choices(ranked)) > 1:
-        *most, last = map(str, choices)
-        words.append(f"Where time counts: no row is both better and quicker to train than {', '.join(most)} or {last}.")
+        words.append(f"Where time counts: no row is both better and quicker to train than {enumerated(choices, 'or')}.")
     head = ["", "table", "encoder", question.called, "training", "parameters", "pictures told a second"]
     cells = [each.cells for each in ranked]
     if all(line[-1] == "–" for line in cells):

@@ -15,14 +15,18 @@ LEARNED = 50.0  # a sum of recalls below this, among 1,000 pictures, has hardly 
 
 def mean(results: Results, row: str, metric: str) -> float | None:
     """A metric of a row, averaged over its seeds; None where it has not run."""
-    values = [seed[metric] for seed in results.get(row, ()) if metric in seed]
+    values = _values(results, row, metric)
     return sum(values) / len(values) if values else None
 
 
 def spread(results: Results, row: str, metric: str) -> float | None:
     """The standard deviation of a row's seeds; None where there are fewer than two."""
-    values = [seed[metric] for seed in results.get(row, ()) if metric in seed]
+    values = _values(results, row, metric)
     return statistics.stdev(values) if len(values) > 1 else None
+
+
+def _values(results: Results, row: str, metric: str) -> list[float]:
+    return [seed[metric] for seed in results.get(row, ()) if metric in seed]
 
 
 def gain(results: Results, without: str, having: str, metric: str) -> float | None:
@@ -66,7 +70,7 @@ def _full_network(results: Results, suffix: str) -> list[str]:
     ]
     wins = [sum(gained > 0 for gained in seed) for seed in zip(*by_seed, strict=False)]
     if len(wins) > 1:
-        lines.append(f"By each of {len(wins)} seeds alone it wins in {_listed(wins)} of them.")
+        lines.append(f"By each of {len(wins)} seeds alone it wins in {enumerated(wins)} of them.")
     if stuck:
         lines.append(f"Left out here, because with one of the two they hardly began to learn: {', '.join(stuck)}.")
     if len(gains) > 1:
@@ -114,7 +118,8 @@ def _starts(results: Results) -> str:
 
 def _as_published(results: Results) -> str:
     """Of how many configurations most runs started where most did in the document."""
-    rows = {name: published(table("vilalta-table5").row(name), "flickr8k")["started"] for name in results}
+    document = table("vilalta-table5")
+    rows = {name: published(document.row(name), document.published_on)["started"] for name in results}
     same = [name for name, share in rows.items() if ((mean(results, name, "started") or 0) > 0.5) == (share > 0.5)]
     return f"by whether most did, {len(same)} of {len(rows)} configurations are as in the document"
 
@@ -241,8 +246,10 @@ def _holds(claim: bool) -> str:
     return "holds" if claim else "does not hold"
 
 
-def _listed(values: Sequence[object]) -> str:
-    return " and ".join(filter(None, (", ".join(map(str, values[:-1])), str(values[-1]))))
+def enumerated(values: Sequence[object], word: str = "and") -> str:
+    """`1, 2 and 3`."""
+    *most, last = map(str, values)
+    return f"{', '.join(most)} {word} {last}" if most else last
 
 
 def _range(values: Iterable[float]) -> str:

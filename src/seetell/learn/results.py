@@ -11,6 +11,7 @@ It takes seconds and needs neither data nor features nor runs; PyTorch is not lo
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from seetell.errors import SeetellError
 from seetell.learn.across import write_across
@@ -98,7 +99,7 @@ def headline(table: PublishedTable, records: Sequence[RowRecord]) -> list[list[s
                     "–" if known is None else style.format(known) + elsewhere,
                     "not run" if found is None else f"**{style.format(found)}**{around}",
                     "" if gap is None else (f"{100 * gap:+.0f}" if table.main == "started" else f"{gap:+.1f}"),
-                    f"{sum(record.seconds for record in seeds) / 60 / len(seeds):.1f}" if seeds else "",
+                    f"{fmean(record.seconds for record in seeds) / 60:.1f}" if seeds else "",
                 ]
             )
     return lines

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
-from seetell.learn.claims import SAYS, mean, spread
+from seetell.learn.claims import SAYS, enumerated, mean, spread
 from seetell.learn.costs import COMMAND, FILE, Cost, Costs, read_costs
 from seetell.learn.page import Block, Command, Figure, Heading, Page, Paragraph, Table, prose
 from seetell.learn.records import RecordError, RowRecord, by_row, read_records, stem
@@ -110,11 +111,11 @@ def _setting(table: PublishedTable, rows: Rows, dataset: str) -> list[Block]:
     encoders = "; ".join(dict.fromkeys(_encoder(record) for record in every))
     budgets = ", ".join(dict.fromkeys(f"`{record.asked.budget}`" for record in every))
     counts = sorted({len(each) for each in rows.values()})
-    seeds = ", ".join(map(str, counts[:-1])) + " or " * (len(counts) > 1) + str(counts[-1])
+    seeds = f"{enumerated(counts, 'or')} seed{'s' if counts[-1] > 1 else ''}"
     seconds = sum(record.seconds for record in every)
     lines = [
         f"Measured on {dataset}, test split ({every[0].pictures:,} pictures), with the model that was best on the "
-        f"validation split. Encoder: {encoders}. Budget {budgets}; {seeds} seed{'s' if counts[-1] > 1 else ''}; "
+        f"validation split. Encoder: {encoders}. Budget {budgets}; {seeds}; "
         f"{clock(seconds)} of training in all."
     ]
     if counts[-1] > 1:
@@ -146,7 +147,7 @@ def _rows_table(table: PublishedTable, rows: Sequence[Row], found: Rows, dataset
             continue
         seeds = [record.flat for record in found[row.name]]
         cells = [_cell(metric, seeds, len(seeds), metric == table.main) for _, metric in table.columns]
-        minutes = sum(record.seconds for record in found[row.name]) / 60 / len(seeds)
+        minutes = fmean(seed["seconds"] for seed in seeds) / 60
         gap = difference(table, row, dataset, found[row.name])
         spent = [f"{max(seed['epochs'] for seed in seeds):.0f}", f"{minutes:.1f}"]
         lines.append([f"**{label(row)}, measured**", *cells, f"{gap:+.1f}" if gap is not None else "", *spent])

@@ -312,6 +312,20 @@ def test_captions_of_one_picture_are_never_contrasted() -> None:
     assert positives.tolist() == [[True, False, True], [False, True, False]]
 
 
+@pytest.mark.parametrize(("name", "advised"), [("fc7-moe-bl", True), ("fc7-moe", False), ("fc7-mh", False)])
+def test_absolute_values_are_advised_where_all_scores_could_be_nothing(name: str, advised: bool) -> None:
+    recipe = small(name)
+    data = CaptionedPictures(cast(Any, range(1000)), Sequences([[4]] * 1000), np.arange(1000))
+    model = _Nothing()
+    model.similarity = recipe.model.get("similarity", "cosine")
+    task = RetrievalTask(model, recipe, data, data)
+    task.begin(recipe.phases[0])
+    assert task.detector is not None
+    words = task.detector.advice([{"epoch": epoch, "loss": 1.0, "score": 0.0} for epoch in (1, 2, 3)])
+    assert "lower learning rate" in words
+    assert ("model.absolute = true" in words) == advised
+
+
 class _Nothing(torch.nn.Module):
     similarity = "cosine"
 
