@@ -8,7 +8,7 @@ PIP = -m pip install --quiet --disable-pip-version-check
 
 help:
 	@echo "make demo       caption, tag, match and search ten free photographs"
-	@echo "make builtin    train and pack the built-in models anew: DATA=folder [PICTURES=folder] [LIMIT=2000] [OUT=folder]"
+	@echo "make builtin    train and pack the built-in models anew: DATA=folder [IMAGES=folder] [LIMIT=2000] [OUT=folder]"
 	@echo "make test       all quick tests, then the torch-free ones again without PyTorch"
 	@echo "make test-slow  the tests that take minutes"
 	@echo "make results    draw every page of docs/results, and the README's table, from the rows' records"
@@ -30,7 +30,7 @@ demo: .venv-base/installed
 	.venv-base/bin/python examples/demo.py
 
 builtin: .venv/installed
-	.venv/bin/python tools/builtin.py $(DATA) $(if $(PICTURES),--pictures $(PICTURES)) $(if $(LIMIT),--limit $(LIMIT)) \
+	.venv/bin/python tools/builtin.py $(DATA) $(if $(IMAGES),--images $(IMAGES)) $(if $(LIMIT),--limit $(LIMIT)) \
 	    $(if $(OUT),--out $(OUT)) $(if $(RUNS),--runs $(RUNS)) $(if $(KEEP),--keep $(KEEP))
 
 test: .venv/installed test-base

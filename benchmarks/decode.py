@@ -1,6 +1,6 @@
-"""Pictures a second that a captioner tells by beam search: many pictures at once beside one at a time.
+"""Images a second that a captioner tells by beam search: many images at once beside one at a time.
 
-    python benchmarks/decode.py [--run RUN --data DATASET --split test] [--beam 5] [--batch 64] [--pictures 128]
+    python benchmarks/decode.py [--run RUN --data DATASET --split test] [--beam 5] [--batch 64] [--images 128]
 
 Without a run: soft attention of the usual size (512 units, 8,000 words, a grid of 81 × 1,280) with chance
 weights, on chance features. Both ways are measured in turn in the same run, so that whatever else the machine does
@@ -29,15 +29,15 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--pictures", type=int, default=128)
+    parser.add_argument("--images", type=int, default=128)
     parser.add_argument("--repetitions", type=int, default=3)
     arguments = parser.parse_args()
 
     if arguments.run:
-        model, features, rules = from_run(arguments.run, arguments.data, arguments.split, arguments.pictures)
+        model, features, rules = from_run(arguments.run, arguments.data, arguments.split, arguments.images)
     else:
-        model, features, rules = by_chance(arguments.pictures)
-    print(f"{len(features)} pictures, beam {arguments.beam}, {torch.get_num_threads()} threads")
+        model, features, rules = by_chance(arguments.images)
+    print(f"{len(features)} images, beam {arguments.beam}, {torch.get_num_threads()} threads")
     sizes = {f"{arguments.batch} at a time": arguments.batch, "one at a time": 1}
     rates: dict[str, list[float]] = {name: [] for name in sizes}
     told: dict[str, list[list[int]]] = {}
@@ -48,7 +48,7 @@ def main() -> None:
             rates[name].append(len(features) / (time.perf_counter() - began))
             told[name] = [one.tokens.tolist() for one in found]
     for name, values in rates.items():
-        print(f"{name:>16}: {statistics.median(values):8.2f} pictures/s  ({', '.join(f'{v:.2f}' for v in values)})")
+        print(f"{name:>16}: {statistics.median(values):8.2f} images/s  ({', '.join(f'{v:.2f}' for v in values)})")
     many, one = (statistics.median(values) for values in rates.values())
     same = sum(a == b for a, b in zip(*told.values(), strict=True))
     words = np.mean([len(caption) for caption in told["one at a time"]])
@@ -61,28 +61,28 @@ def tell(model: Captioner, features: np.ndarray, rules: Rules, beam: int, size: 
     return [best for part in parts for best, *_ in beam_search(decoder, part, rules, beam=beam)]
 
 
-def by_chance(pictures: int) -> tuple[Captioner, np.ndarray, Rules]:
+def by_chance(images: int) -> tuple[Captioner, np.ndarray, Rules]:
     torch.manual_seed(0)
     model = Attend(1280, 8000, nn.Identity()).eval()
     with torch.no_grad():
         model.output.weight.mul_(10)  # chance weights find all words alike; a trained model does not
         model.output.bias[2] += 2  # captions of about ten words
-    features = np.random.default_rng(0).random((pictures, 81, 1280), dtype=np.float32)
+    features = np.random.default_rng(0).random((images, 81, 1280), dtype=np.float32)
     return model, features, Rules(start=1, end=2, max_length=20, forbidden=(0, 3))
 
 
-def from_run(path: Path, data: str, split: str, pictures: int) -> tuple[Captioner, np.ndarray, Rules]:
-    from seetell.learn.training.materials import captioned
+def from_run(path: Path, data: str, split: str, images: int) -> tuple[Captioner, np.ndarray, Rules]:
+    from seetell.learn.tasks.captioning.decode import DecodingSettings
+    from seetell.learn.training.data import captioned
     from seetell.learn.training.run import Run
-    from seetell.learn.training.telling import DecodingSettings
     from seetell.progress import for_terminal
 
     run = Run.open(path)
     model = run.model()
     assert isinstance(model, Captioner)
     assert run.vocabulary is not None
-    _, inputs = run.materials([data], split, root=None, progress=for_terminal()).split(split, captioned)
-    features = inputs.batch(np.arange(min(pictures, len(inputs)))).numpy()
+    _, inputs = run.training_data([data], split, root=None, progress=for_terminal()).split(split, captioned)
+    features = inputs.batch(np.arange(min(images, len(inputs)))).numpy()
     return model, features, DecodingSettings.of(run.recipe.decoding).rules(run.vocabulary)
 
 

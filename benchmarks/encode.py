@@ -1,4 +1,4 @@
-"""Pictures a second from files to stored features, beside the bare network's on random tensors.
+"""Images a second from files to stored features, beside the bare network's on random tensors.
 
     python benchmarks/encode.py flickr8k:PATH [--encoder E] [--layout L]… [--count 1000] [--repetitions 3]
 
@@ -27,7 +27,7 @@ from seetell.data import Record, open_dataset
 from seetell.images import decode
 from seetell.learn.encoders import DEFAULT_ENCODER, Encoder, encode_dataset, open_stores
 from seetell.learn.encoders.engines import fastest_engine
-from seetell.learn.encoders.keys import picture_key, usable_cores
+from seetell.learn.encoders.keys import image_key, usable_cores
 from seetell.learn.encoders.pipeline import CPU_BATCH, scale
 
 
@@ -49,7 +49,7 @@ def main() -> None:
     size = encoder.preparation().size
     squares = torch.rand(arguments.batch, 3, size, size).contiguous(memory_format=torch.channels_last)
     cores = usable_cores()
-    print(f"{encoder.name}, {', '.join(layouts)}: {len(records)} pictures, batches of {arguments.batch}, {cores} cores")
+    print(f"{encoder.name}, {', '.join(layouts)}: {len(records)} images, batches of {arguments.batch}, {cores} cores")
 
     ways: dict[str, Callable[[tuple[Record, ...]], None]] = {
         "bare in PyTorch, as timm gives it": lambda some: bare(plain, squares, len(some), 1, cores),
@@ -70,14 +70,14 @@ def main() -> None:
         print(f"repetition {repetition + 1}: {done}", flush=True)
     for name in ways:
         rate, busy = statistics.median(rates[name]), statistics.median(processor[name])
-        print(f"{name}: {rate:.1f} pictures/s, {busy:.1f} ms of processor time a picture (medians)")
+        print(f"{name}: {rate:.1f} images/s, {busy:.1f} ms of processor time an image (medians)")
     for name in list(ways)[:-1]:
         ratios = [end / bare for end, bare in zip(rates["end to end"], rates[name], strict=True)]
         print(f"end to end / {name}: {statistics.median(ratios):.3f} (from {min(ratios):.3f} to {max(ratios):.3f})")
     _, single, whole = (statistics.median(values) for values in processor.values())
     print(f"the latter by processor time, which other programs disturb less: {single / whole:.3f}")
     for name, milliseconds in stages(records[:64], encoder, layouts, arguments.batch).items():
-        print(f"  {name}: {milliseconds:.2f} ms a picture on one core")
+        print(f"  {name}: {milliseconds:.2f} ms an image on one core")
 
 
 def bare(encoder: Encoder, squares: torch.Tensor, count: int, workers: int, threads_each: int) -> None:
@@ -99,11 +99,11 @@ def end_to_end(records: tuple[Record, ...], encoder: Encoder, layouts: list[str]
     with tempfile.TemporaryDirectory() as folder:
         report = encode_dataset(records, encoder, layouts, root=Path(folder), batch_size=batch, device="cpu")
         if report.unreadable:
-            raise SystemExit(f"not all pictures can be read: {report.unreadable[0]}")
+            raise SystemExit(f"not all images can be read: {report.unreadable[0]}")
 
 
 def stages(records: tuple[Record, ...], encoder: Encoder, layouts: list[str], batch: int) -> dict[str, float]:
-    """What each step costs, one after another on one core: milliseconds a picture."""
+    """What each step costs, one after another on one core: milliseconds an image."""
     preparation = encoder.preparation()
     spent: dict[str, float] = {}
 
@@ -123,8 +123,8 @@ def stages(records: tuple[Record, ...], encoder: Encoder, layouts: list[str], ba
         for start in range(0, len(records), batch):
             some = records[start : start + batch]
             with timed("read and hash (done twice)"):
-                data = [record.picture.read() for record in some]
-                keys = [picture_key(each) for each in data]
+                data = [record.image.read() for record in some]
+                keys = [image_key(each) for each in data]
             with timed("decode"):
                 images = [decode(each, at_least=preparation.resize) for each in data]
             with timed("resize and crop"):

@@ -1,11 +1,11 @@
-"""Words trained a second, by what a batch holds: captions of one length, of all lengths, or of a few pictures.
+"""Words trained a second, by what a batch holds: captions of one length, of all lengths, or of a few images.
 
     python benchmarks/length_buckets.py [--data scenes:1000] [--recipe attend-soft] [--batches 12] [--repetitions 3]
 
 Xu et al. (section 4.3) fill batches with captions of one length, because a program that pads a batch reads every
 caption to the end of the longest. That program is the peer here: batches of all lengths whose longest captions do not
 come first, so that the model reads padding like words. Ours puts the longest first and reads none, whatever a batch
-holds. The fourth way, the recipes' budget, takes all captions of as many pictures as give 80: each grid is mapped once.
+holds. The fourth way, the recipes' budget, takes all captions of as many images as give 80: each grid is mapped once.
 
 One model trains on some batches of each way in turn, so that whatever else the machine does meets all. That padding
 does not change the loss is asserted first.
@@ -24,8 +24,8 @@ import torch
 from torch import Tensor
 
 from seetell.learn.recipes import load
-from seetell.learn.training.captions import CaptionTask, setup
-from seetell.learn.training.materials import Materials
+from seetell.learn.tasks.captioning.task import CaptionTask, setup
+from seetell.learn.training.data import TrainingData
 from seetell.learn.training.run import make_features, open_data
 from seetell.progress import for_terminal
 
@@ -34,7 +34,7 @@ WAYS = {  # what the way is called: `training.captions`, and whether padding is 
     "all lengths, padded": ("mixed", True),
     "all lengths": ("mixed", False),
     "one length": ("all", False),
-    "of some pictures": ("pictures", False),
+    "of some images": ("images", False),
 }
 PEER = "all lengths, padded"
 
@@ -52,7 +52,7 @@ def main() -> None:
     dataset = open_data([arguments.data])
     features = make_features(recipe, dataset, ("train", "val"), progress=for_terminal())
     torch.manual_seed(1)
-    task = cast(CaptionTask, setup(Materials(recipe, dataset, features)).task)
+    task = cast(CaptionTask, setup(TrainingData(recipe, dataset, features)).task)
     task.begin(recipe.phases[0])
     optimiser = torch.optim.Adam(task.model.parameters(), lr=1e-4)
     words = task.train_data.captions.lengths - 1  # to tell
@@ -89,7 +89,7 @@ def some(task: CaptionTask, way: str, count: int, random: np.random.Generator) -
     recipe = task.recipe
     task.recipe = replace(recipe, training=replace(recipe.training, captions=captions))
     size = CAPTIONS
-    if captions == "pictures":
+    if captions == "images":
         size = max(2, round(CAPTIONS * len(task.train_data.references) / len(task.train_data.captions)))
     plan = task.plan(replace(recipe.phases[0], batch=size), random)[:count]
     task.recipe = recipe

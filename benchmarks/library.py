@@ -1,12 +1,12 @@
-"""A library of a dataset's pictures: how fast it is made and searched, and whether it finds what the bundle's own
+"""A library of a dataset's images: how fast it is made and searched, and whether it finds what the bundle's own
 evaluation finds.
 
     python benchmarks/library.py flickr8k:PATH --bundle BUNDLE --folder SCRATCH
 
-`seetell index` runs in a process of its own, over copies of the pictures, without their captions. Beside it the bundle
-describes a sample of the same pictures with nothing written, which is the rate that an indexer could reach at best.
-Searched are the captions of the test split: over all pictures for the time a search takes, in the process and over
-HTTP; over the test pictures alone, by embedding, for the recall, beside that of `seetell evaluate`. Needs no PyTorch.
+`seetell index` runs in a process of its own, over copies of the images, without their captions. Beside it the bundle
+describes a sample of the same images with nothing written, which is the rate that an indexer could reach at best.
+Searched are the captions of the test split: over all images for the time a search takes, in the process and over
+HTTP; over the test images alone, by embedding, for the recall, beside that of `seetell evaluate`. Needs no PyTorch.
 """
 
 import argparse
@@ -28,27 +28,27 @@ from urllib.parse import quote
 from seetell.data import Dataset, Record, open_dataset
 from seetell.evaluation import evaluate_bundle
 from seetell.library import Library
-from seetell.runtime import open_bundle
+from seetell.runtime import open_model
 
 RECALLS = (1, 5, 10)
 
 
 def copied(records: Sequence[Record], folder: Path) -> dict[str, str]:
-    """The pictures as files in a folder; the path of each → the record's key."""
+    """The images as files in a folder; the path of each → the record's key."""
     folder.mkdir(parents=True)
     paths = {}
     for number, record in enumerate(records):
         path = folder / f"{number:06}.jpg"
-        path.write_bytes(record.picture.read())
+        path.write_bytes(record.image.read())
         paths[str(path)] = record.key
     return paths
 
 
-def indexed(pictures: Path, library: Path, bundle: str) -> dict[str, float]:
+def indexed(images: Path, library: Path, bundle: str) -> dict[str, float]:
     """Seconds by the clock of `seetell index` in a process of its own, and its peak memory."""
     begin = time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", "seetell.cli", "index", pictures, "--library", library, "--bundle", bundle],
+        [sys.executable, "-m", "seetell.cli", "index", images, "--library", library, "--bundle", bundle],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -90,12 +90,12 @@ def over_http(library: Path, texts: Sequence[str]) -> dict[str, float]:
 
 
 def recalls(library: Path, asked: Sequence[tuple[str, str]], keys: dict[str, str]) -> dict[str, float]:
-    """Of captions and the keys of their pictures: in how many cases the picture is among the first so many."""
+    """Of captions and the keys of their images: in how many cases the image is among the first so many."""
     hits = dict.fromkeys(RECALLS, 0)
     with Library.open(library, create=False) as opened:
         for text, key in asked:
             rows = opened.search(text, k=max(RECALLS), rank="embedding")
-            found = [keys[str(each.picture.path)] for each in rows]
+            found = [keys[str(each.image.path)] for each in rows]
             for k in RECALLS:
                 hits[k] += key in found[:k]
     return {f"r{k}": round(100 * count / len(asked), 2) for k, count in hits.items()}
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("dataset")
     parser.add_argument("--bundle", default="builtin")
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--sample", type=int, default=1000, help="pictures for the bundle's bare rate")
+    parser.add_argument("--sample", type=int, default=1000, help="images for the bundle's bare rate")
     parser.add_argument("--questions", type=int, default=500)
     options = parser.parse_args()
     shutil.rmtree(options.folder, ignore_errors=True)
@@ -114,22 +114,22 @@ def main() -> None:
     test = dataset.split("test")
     asked = [(caption, record.key) for record in test for caption in record.captions]
     texts = [text for text, _ in asked[:: max(1, len(asked) // options.questions)]][: options.questions]
-    report: dict[str, Any] = {"load": round(os.getloadavg()[0], 1), "pictures": len(dataset.records)}
+    report: dict[str, Any] = {"load": round(os.getloadavg()[0], 1), "images": len(dataset.records)}
 
     everything, library = options.folder / "all", options.folder / "all.library"
     paths = copied(dataset.records, everything)
     step = max(1, len(paths) // options.sample)
     sample = [Path(path) for path in list(paths)[::step]][: options.sample]
-    with open_bundle(options.bundle) as suite:
+    with open_model(options.bundle) as model:
         begin = time.perf_counter()
-        described = sum(1 for _ in suite.describe(iter(sample)))
-        report["bare_pictures_a_second"] = round(described / (time.perf_counter() - begin), 1)
+        described = sum(1 for _ in model.describe(iter(sample)))
+        report["bare_images_a_second"] = round(described / (time.perf_counter() - begin), 1)
     report["index"] = indexed(everything, library, options.bundle)
-    report["index_pictures_a_second"] = round(len(paths) / report["index"]["seconds"], 1)
-    report["ratio"] = round(report["index_pictures_a_second"] / report["bare_pictures_a_second"], 3)
+    report["index_images_a_second"] = round(len(paths) / report["index"]["seconds"], 1)
+    report["ratio"] = round(report["index_images_a_second"] / report["bare_images_a_second"], 3)
     report["again"] = indexed(everything, library, options.bundle)
     with Library.open(library, create=False) as opened:
-        report["bytes_a_picture"] = round(opened.info().bytes / opened.info().pictures)
+        report["bytes_an_image"] = round(opened.info().bytes / opened.info().images)
         report["search_milliseconds"] = milliseconds(lambda text: opened.search(text), texts)
     report["http_milliseconds"] = over_http(library, texts)
 
@@ -138,8 +138,8 @@ def main() -> None:
     indexed(held_out, small, options.bundle)
     report["library_recall"] = recalls(small, asked, keys)
     only_test = Dataset(dataset.name, tuple(test))
-    with open_bundle(options.bundle) as suite:
-        scores = evaluate_bundle(suite, only_test, "test", meteor=False)["retriever"]["metrics"]
+    with open_model(options.bundle) as model:
+        scores = evaluate_bundle(model, only_test, "test", meteor=False)["retriever"]["metrics"]
     report["evaluation"] = scores
     print(json.dumps(report, indent=1))
 

@@ -2,7 +2,7 @@
 
     python benchmarks/metrics.py [--captions Flickr8k.token.txt] [--number 5000] [--json]
 
-The first caption of a picture plays the candidate, its others the references. Without a file, captions are made up.
+The first caption of an image plays the candidate, its others the references. Without a file, captions are made up.
 Needs Java and `pip install 'seetell[metrics]'` for pycocoevalcap's side.
 """
 
@@ -20,7 +20,7 @@ NAMES = ("bleu1", "bleu2", "bleu3", "bleu4", "rouge_l", "cider")
 
 
 def read_captions(path: Path) -> list[list[str]]:
-    """Each picture's captions, from Flickr8k's `name#0<tab>caption` or from JSON lines with `captions`."""
+    """Each image's captions, from Flickr8k's `name#0<tab>caption` or from JSON lines with `captions`."""
     groups: dict[str, list[str]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         if path.suffix == ".jsonl":
@@ -32,13 +32,13 @@ def read_captions(path: Path) -> list[list[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def made_up_captions(pictures: int) -> list[list[str]]:
-    """Five captions a picture, of Flickr8k's mean length and with words about as frequent as there."""
+def made_up_captions(images: int) -> list[list[str]]:
+    """Five captions an image, of Flickr8k's mean length and with words about as frequent as there."""
     chance = random.Random(0)
     words = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in ("a", "ee", "i", "oa", "u") for c in "bdgklmnprstx"]
     weights = [1 / rank for rank in range(1, len(words) + 1)]
     groups = []
-    for _ in range(pictures):
+    for _ in range(images):
         topic = chance.choices(words, weights, k=8)
         lengths = [max(4, round(chance.gauss(11, 3))) for _ in range(5)]
         groups.append(

@@ -1,4 +1,4 @@
-"""What the rows of tables cost: seconds of one core to train, and for captioners pictures told a second.
+"""What the rows of tables cost: seconds of one core to train, and for captioners images told a second.
 
     python benchmarks/rows.py vilalta-table2 kolluru-table1 xu-table1 vaishali --data flickr8k:PATH \\
         --with vgg16=FILE --with vectors300=FILE --out docs/results/rows/costs.json
@@ -25,25 +25,25 @@ import torch
 
 from seetell.data import Dataset
 from seetell.decoding import Rules, beam_search, greedy
-from seetell.learn.baselines import ConsensusCaptioner
-from seetell.learn.costs import Cost, write_costs
 from seetell.learn.models.decoder import TorchDecoder
 from seetell.learn.recipes import Phase, Recipe, load
-from seetell.learn.records import stem
-from seetell.learn.reproduce import given_files
-from seetell.learn.tables import PublishedTable, Row, label, table
-from seetell.learn.training.captions import CaptionTask
+from seetell.learn.reproduction.baselines import ConsensusCaptioner
+from seetell.learn.reproduction.costs import Cost, write_costs
+from seetell.learn.reproduction.records import stem
+from seetell.learn.reproduction.reproduce import given_files
+from seetell.learn.reproduction.tables import PublishedTable, Row, label, table
+from seetell.learn.reproduction.untrained import NEIGHBOURS
+from seetell.learn.tasks.base import Task
+from seetell.learn.tasks.captioning.self_critical import SelfCriticalObjective
+from seetell.learn.tasks.captioning.task import CaptionTask
+from seetell.learn.training.data import TrainingData, captioned
 from seetell.learn.training.loop import make_optimiser
-from seetell.learn.training.materials import Materials, captioned
 from seetell.learn.training.run import SPLITS, family, make_features, open_data
-from seetell.learn.training.self_critical import SelfCriticalObjective
-from seetell.learn.training.task import Task
-from seetell.learn.training.untrained import NEIGHBOURS
 from seetell.progress import for_terminal
 from seetell.text import ptb
 
 WORDS = 10  # a told caption
-TOLD = 32  # pictures at once
+TOLD = 32  # images at once
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Turns:
     steps: list[int]  # an epoch of each phase
     batches: list[list[float]]  # of each phase, seconds a batch in each turn
     size: float = 0.0  # samples in a batch of the first phase
-    telling: list[float] = field(default_factory=list)  # seconds a picture in each turn
+    telling: list[float] = field(default_factory=list)  # seconds an image in each turn
 
     @property
     def cost(self) -> Cost:
@@ -125,7 +125,7 @@ def prepared(row: Row, recipe: Recipe, dataset: Dataset) -> Turns:
     # A finish by reward refuses to begin without a trained model; its time is all that is asked for here.
     begin = (replace(recipe.phases[0], loss={"kind": "cross_entropy"}), *recipe.phases[1:])
     lenient = replace(recipe, phases=begin) if recipe.family == "captions" else recipe
-    task = family(recipe.family).setup(Materials(lenient, dataset, features)).task
+    task = family(recipe.family).setup(TrainingData(lenient, dataset, features)).task
     steps = [len(planned(task, phase)) for phase in recipe.phases]
     return Turns(row, recipe, task, steps, [[] for _ in recipe.phases])
 
@@ -166,10 +166,10 @@ def train(task: Task, optimiser: torch.optim.Optimizer, clip: float, batches: Se
 
 
 def tell(task: CaptionTask, beam: int) -> float:
-    """Seconds a picture."""
+    """Seconds an image."""
     task.eval()
     rules: Rules = replace(task.decoding.rules(task.vocabulary), min_length=WORDS, max_length=WORDS)
-    features = task.validation_data.pictures.batch(np.arange(TOLD)).numpy()
+    features = task.validation_data.images.batch(np.arange(TOLD)).numpy()
     decoder = TorchDecoder(task.captioner)
     before = time.process_time()
     told = greedy(decoder, features, rules) if beam == 1 else beam_search(decoder, features, rules, beam=beam)
@@ -179,13 +179,13 @@ def tell(task: CaptionTask, beam: int) -> float:
 
 
 def look_up(dataset: Dataset, kind: str) -> float:
-    """Seconds a picture of captions that are looked up from the training pictures most like it."""
+    """Seconds an image of captions that are looked up from the training images most like it."""
     recipe = load("merge", dataset=kind)
-    materials = Materials(recipe, dataset, make_features(recipe, dataset, SPLITS, progress=for_terminal()))
-    (train, seen), (_, pictures) = (materials.split(split, captioned) for split in SPLITS)
+    training_data = TrainingData(recipe, dataset, make_features(recipe, dataset, SPLITS, progress=for_terminal()))
+    (train, seen), (_, images) = (training_data.split(split, captioned) for split in SPLITS)
     words = [[ptb(caption) for caption in record.captions] for record in train]
     captioner = ConsensusCaptioner(seen.batch(np.arange(len(seen))).numpy(), words, NEIGHBOURS)
-    asked_for = pictures.batch(np.arange(TOLD)).numpy()
+    asked_for = images.batch(np.arange(TOLD)).numpy()
     before = time.process_time()
     assert len(list(captioner(asked_for))) == TOLD
     return (time.process_time() - before) / TOLD

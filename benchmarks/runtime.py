@@ -1,8 +1,8 @@
 """Captions a second: a bundle against the checkpoint it was made from in eager PyTorch, one at a time and in batches.
 
-    python benchmarks/runtime.py RUN BUNDLE PICTURES --count 200 --beam 3
+    python benchmarks/runtime.py RUN BUNDLE IMAGES --count 200 --beam 3
 
-RUN is a captioner's run, BUNDLE what was exported from it, PICTURES a folder. All ways read pictures from disk,
+RUN is a captioner's run, BUNDLE what was exported from it, IMAGES a folder. All ways read images from disk,
 use all cores and must tell the same captions. Batches run twice: with memory as it comes, and as PyTorch's convolutions
 like it best on a processor (channels last). The rounds are interleaved, so that a busy machine slows all alike; of the
 clock and of the processor's time the medians are reported.
@@ -25,13 +25,13 @@ from seetell.decoding import beam_search
 from seetell.learn.encoders import Encoder
 from seetell.learn.models.captioner import Captioner
 from seetell.learn.models.decoder import TorchDecoder
+from seetell.learn.tasks.captioning.decode import DecodingSettings
 from seetell.learn.training.run import Run
-from seetell.learn.training.telling import DecodingSettings
-from seetell.runtime import open_bundle
+from seetell.runtime import open_model
 
 
 def eager(run: Run, beam: int) -> Callable[..., list[str]]:
-    """Captions by the checkpoint, so many pictures at a time."""
+    """Captions by the checkpoint, so many images at a time."""
     encoder, model = Encoder.load(run.recipe.encoder.name).eval(), cast(Captioner, run.model())
     quick = Encoder.load(run.recipe.encoder.name).eval().to(memory_format=torch.channels_last)
     vocabulary = run.vocabulary
@@ -58,18 +58,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
     parser.add_argument("bundle", type=Path)
-    parser.add_argument("pictures", type=Path)
+    parser.add_argument("images", type=Path)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--beam", type=int, default=3)
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    paths = sorted(options.pictures.rglob("*.jpg"))[: options.count]
+    paths = sorted(options.images.rglob("*.jpg"))[: options.count]
     checkpoint = eager(Run.open(options.run), options.beam)
-    with open_bundle(options.bundle) as suite:
+    with open_model(options.bundle) as model:
 
         def runtime(given: Sequence[Path]) -> list[str]:
-            return [" ".join(result.best.words) for result in suite.captioner(given, beam=options.beam)]
+            return [" ".join(result.best.words) for result in model.captioner(given, beam=options.beam)]
 
         ways: dict[str, Callable[[Sequence[Path]], list[str]]] = {
             "runtime": runtime,
@@ -93,12 +93,12 @@ def main() -> None:
     spent = {name: statistics.median(busy for _, busy in times) / len(paths) for name, times in seconds.items()}
     same = {name: sum(a == b for a, b in zip(told["runtime"], other, strict=True)) for name, other in told.items()}
     report: dict[str, Any] = {
-        "pictures": len(paths),
+        "images": len(paths),
         "beam": options.beam,
-        "threads": suite.threads,
-        "pictures_a_second": {name: round(rate, 2) for name, rate in rates.items()},
+        "threads": model.threads,
+        "images_a_second": {name: round(rate, 2) for name, rate in rates.items()},
         "times_faster": {name: round(rates["runtime"] / rate, 2) for name, rate in rates.items() if name != "runtime"},
-        "processor_milliseconds_a_picture": {name: round(1e3 * each, 1) for name, each in spent.items()},
+        "processor_milliseconds_an_image": {name: round(1e3 * each, 1) for name, each in spent.items()},
         "words_a_caption": round(statistics.mean(len(each.split()) for each in told["runtime"]), 1),
         "same_captions": same,
     }

@@ -1,8 +1,8 @@
-"""What a user of a bundle waits for and pays: the time from a cold start to one caption, and memory over many pictures.
+"""What a user of a bundle waits for and pays: the time from a cold start to one caption, and memory over many images.
 
-    python benchmarks/runtime_use.py BUNDLE PICTURES --count 5000 --starts 5
+    python benchmarks/runtime_use.py BUNDLE IMAGES --count 5000 --starts 5
 
-PICTURES is a folder; where it has fewer pictures than are asked for, they come again. Needs no PyTorch.
+IMAGES is a folder; where it has fewer images than are asked for, they come again. Needs no PyTorch.
 """
 
 import argparse
@@ -16,17 +16,17 @@ import time
 from itertools import cycle, islice
 from pathlib import Path
 
-from seetell.runtime import open_bundle
+from seetell.runtime import open_model
 
 
-def cold_start(bundle: Path, picture: Path, times: int) -> dict[str, float]:
+def cold_start(bundle: Path, image: Path, times: int) -> dict[str, float]:
     """Seconds from the command to its end, by the clock and by the processor; medians."""
     clock, processor = [], []
     for _ in range(times):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begin = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "seetell.cli", "caption", picture, "--bundle", bundle],
+            [sys.executable, "-m", "seetell.cli", "caption", image, "--bundle", bundle],
             stdout=subprocess.DEVNULL,
             check=True,
         )
@@ -44,22 +44,22 @@ def peak_megabytes() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", type=Path)
-    parser.add_argument("pictures", type=Path)
+    parser.add_argument("images", type=Path)
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--starts", type=int, default=5)
     options = parser.parse_args()
-    paths = sorted(options.pictures.rglob("*.jpg"))
+    paths = sorted(options.images.rglob("*.jpg"))
     report: dict[str, object] = {"load": round(os.getloadavg()[0], 1)}
     report["cold_start_seconds"] = cold_start(options.bundle, paths[0], options.starts)
     marks = {count for count in (500, options.count // 2, options.count) if count <= options.count}
     peaks: dict[int, float] = {}
-    with open_bundle(options.bundle) as suite:
-        # An iterator, so that the suite does not know how many there will be.
-        for done, _ in enumerate(suite.captioner(islice(cycle(paths), options.count)), start=1):
+    with open_model(options.bundle) as model:
+        # An iterator, so that the model does not know how many there will be.
+        for done, _ in enumerate(model.captioner(islice(cycle(paths), options.count)), start=1):
             if done in marks:
                 peaks[done] = peak_megabytes()
-        report["threads"] = suite.threads
-    report["peak_megabytes_after_pictures"] = peaks
+        report["threads"] = model.threads
+    report["peak_megabytes_after_images"] = peaks
     print(json.dumps(report, indent=1))
 
 

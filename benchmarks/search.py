@@ -2,7 +2,7 @@
 
     python benchmarks/search.py --sizes 10000 100000 1000000 --dimensions 512 --folder /tmp/search
 
-Embeddings lie around centres, as those of pictures do; questions lie a little off them. Each size becomes a library's
+Embeddings lie around centres, as those of images do; questions lie a little off them. Each size becomes a library's
 database (and, where it is large, its index); both ways answer the same questions, one at a time. Reported are the
 median and 95th percentile of the time a question takes in milliseconds, the share of the ten true nearest that were
 found, the time it took to build the index, and what lies in memory and on disk.
@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from seetell.library import store
-from seetell.library.database import Database
-from seetell.library.spaces import FEW, Spaces
-from seetell.library.vectors import top
+from seetell.library.search.spaces import FEW, Spaces
+from seetell.library.search.vectors import top
+from seetell.library.storage import store
+from seetell.library.storage.database import Database
 
 CHUNK = 10_000
 K = 10
@@ -49,7 +49,7 @@ def questions(count: int, dimensions: int) -> np.ndarray:
 
 
 def filled(folder: Path, count: int, dimensions: int) -> Database:
-    """A library's database with so many pictures, written as the library writes them but for the words."""
+    """A library's database with so many images, written as the library writes them but for the words."""
     database = Database(folder)
     with database.write() as connection:
         connection.execute(
@@ -63,10 +63,10 @@ def filled(folder: Path, count: int, dimensions: int) -> Database:
             for row in chunk:
                 number += 1
                 connection.execute(
-                    "INSERT INTO pictures VALUES (?, ?, 1, 1, 1, 0, 0, '')", (number, number.to_bytes(16, "big"))
+                    "INSERT INTO images VALUES (?, ?, 1, 1, 1, 0, 0, '')", (number, number.to_bytes(16, "big"))
                 )
                 connection.execute(
-                    "INSERT INTO told (picture, bundle, caption, tags, vector) VALUES (?, 1, '', '[]', ?)",
+                    "INSERT INTO told (image, bundle, caption, tags, vector) VALUES (?, 1, '', '[]', ?)",
                     (number, row.tobytes()),
                 )
     return database
@@ -106,7 +106,7 @@ def measure(folder: Path, count: int, dimensions: int, asked: np.ndarray) -> dic
     index = sum(path.stat().st_size for path in folder.glob("vectors-*.usearch"))
     database.close()
     return {
-        "pictures": count,
+        "images": count,
         "way": "index" if indexed else "all compared",
         "library": {**ours, "recall_at_10": round(recall, 4), **build, "open_s": opened},
         "numpy": brute,

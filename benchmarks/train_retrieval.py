@@ -9,7 +9,7 @@ captions packed, embedded by length, all ranks from blocks of scores.
 
 Both train copies of one model on the same batches, an epoch each in turn, so that whatever else the machine does meets
 both. That they compute the same is asserted first: loss and gradient of a batch, embeddings, recalls. Evaluation is of
-the training split's first pictures, 1,000 at most, as many as the published test splits have.
+the training split's first images, 1,000 at most, as many as the published test splits have.
 
 Both run the same products of matrices a word: training and embedding can gain little more than the longest caption is
 longer than the mean. Ranking has no such bound.
@@ -30,21 +30,21 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.utils.data import DataLoader, Dataset
 
-from seetell.learn.batching import Sequences
 from seetell.learn.models.visual_semantic import VisualSemantic
 from seetell.learn.recipes import Recipe, load
+from seetell.learn.tasks.retrieval.task import PairedImages, RetrievalTask, embed_images, embed_texts, setup
+from seetell.learn.training.batching import Sequences
+from seetell.learn.training.data import TrainingData
 from seetell.learn.training.inputs import in_batches
 from seetell.learn.training.loop import Loop, State
-from seetell.learn.training.materials import Materials
-from seetell.learn.training.retrieval import CaptionedPictures, RetrievalTask, embed_pictures, embed_texts, setup
 from seetell.learn.training.run import make_fabric, make_features, open_data
 from seetell.metrics import retrieval_scores
 from seetell.progress import for_terminal
 
-PICTURES = 1000
-# One caption a picture makes the positives a diagonal, which the plain loss takes for granted; dropout would make
+IMAGES = 1000
+# One caption an image makes the positives a diagonal, which the plain loss takes for granted; dropout would make
 # losses differ by chance.
-ALIKE = ["training.captions=one", "model.text_dropout=0.0", "model.picture_dropout=0.0", "phases.epochs=1"]
+ALIKE = ["training.captions=one", "model.text_dropout=0.0", "model.image_dropout=0.0", "phases.epochs=1"]
 
 
 class Seconds(NamedTuple):
@@ -73,12 +73,12 @@ def main() -> None:
     dataset = open_data([arguments.data])
     features = make_features(recipe, dataset, ("train", "val"), progress=for_terminal())
     torch.manual_seed(1)
-    task = cast(RetrievalTask, setup(Materials(recipe, dataset, features)).task)
+    task = cast(RetrievalTask, setup(TrainingData(recipe, dataset, features)).task)
     plain = Plain(copy.deepcopy(cast(VisualSemantic, task.model)), task.train_data, recipe)
-    few = first_pictures(task.train_data, PICTURES)
+    few = first_images(task.train_data, IMAGES)
     lengths = task.train_data.captions.lengths
     print(
-        f"{arguments.data}: {len(task.train_data.pictures):,} pictures to train on, {len(few.pictures):,} to evaluate; "
+        f"{arguments.data}: {len(task.train_data.images):,} images to train on, {len(few.images):,} to evaluate; "
         f"captions of {lengths.mean():.1f} words, {lengths.max()} at most\n"
         f"{arguments.recipe} of {task.retriever.dimensions} dimensions, batches of {recipe.phases[0].batch}; "
         f"{torch.get_num_threads()} threads, load {os.getloadavg()[0]:.1f}"
@@ -89,8 +89,8 @@ def main() -> None:
         for name, measured in (("ours", ours(task, recipe, few)), ("plain", plainly(plain, few))):
             for what, spent in measured.items():
                 seconds[name].setdefault(what, []).append(spent)
-    queries = len(few.pictures) + len(few.captions)
-    report("training", len(task.train_data.pictures), seconds, ["training"])
+    queries = len(few.images) + len(few.captions)
+    report("training", len(task.train_data.images), seconds, ["training"])
     report("evaluation", queries, seconds, ["embedding", "ranking"])
     report("  its embedding", queries, seconds, ["embedding"])
     report("  its ranking", queries, seconds, ["ranking"])
@@ -110,7 +110,7 @@ def report(title: str, samples: int, seconds: dict[str, dict[str, list[Seconds]]
     print(line.removesuffix(";"))
 
 
-def ours(task: RetrievalTask, recipe: Recipe, few: CaptionedPictures) -> dict[str, Seconds]:
+def ours(task: RetrievalTask, recipe: Recipe, few: PairedImages) -> dict[str, Seconds]:
     """An epoch of training by the loop, and an evaluation."""
     steps = [Seconds.now()]
 
@@ -122,9 +122,9 @@ def ours(task: RetrievalTask, recipe: Recipe, few: CaptionedPictures) -> dict[st
         Loop(task, recipe, Path(folder), make_fabric("cpu", "32-true"), stop=note).fit()
     task.eval()
     start = Seconds.now()
-    pictures, texts = embed_pictures(task.retriever, few.pictures), embed_texts(task.retriever, few.captions)
+    images, texts = embed_images(task.retriever, few.images), embed_texts(task.retriever, few.captions)
     embedded = Seconds.now()
-    retrieval_scores(pictures, texts, few.owners)
+    retrieval_scores(images, texts, few.owners)
     return {
         "training": steps[-1].since(steps[0]),
         "embedding": embedded.since(start),
@@ -132,14 +132,14 @@ def ours(task: RetrievalTask, recipe: Recipe, few: CaptionedPictures) -> dict[st
     }
 
 
-def plainly(plain: "Plain", few: CaptionedPictures) -> dict[str, Seconds]:
+def plainly(plain: "Plain", few: PairedImages) -> dict[str, Seconds]:
     """The same by the plain loop."""
     start = Seconds.now()
     plain.epoch(np.random.default_rng((1, 0, 0)))  # as the loop seeds its first epoch
     trained = Seconds.now()
-    pictures, texts = plain.embed(few)
+    images, texts = plain.embed(few)
     embedded = Seconds.now()
-    recalls_in_a_loop(pictures, texts, few.owners)
+    recalls_in_a_loop(images, texts, few.owners)
     return {
         "training": trained.since(start),
         "embedding": embedded.since(trained),
@@ -148,10 +148,10 @@ def plainly(plain: "Plain", few: CaptionedPictures) -> dict[str, Seconds]:
 
 
 class Captions(Dataset[tuple[Tensor, Tensor, int]]):
-    """A picture's features, a caption padded to the longest of all, and its length."""
+    """An image's features, a caption padded to the longest of all, and its length."""
 
-    def __init__(self, data: CaptionedPictures) -> None:
-        self.features = data.pictures.batch(np.arange(len(data.pictures)))
+    def __init__(self, data: PairedImages) -> None:
+        self.features = data.images.batch(np.arange(len(data.images)))
         self.owners = data.owners
         self.lengths = data.captions.lengths
         longest = int(self.lengths.max())
@@ -168,13 +168,13 @@ class Captions(Dataset[tuple[Tensor, Tensor, int]]):
 class Plain:
     """The same model, trained and evaluated in the way that one writes first."""
 
-    def __init__(self, model: VisualSemantic, data: CaptionedPictures, recipe: Recipe) -> None:
+    def __init__(self, model: VisualSemantic, data: PairedImages, recipe: Recipe) -> None:
         self.model, self.data, self.phase = model, Captions(data), recipe.phases[0]
         self.clip = recipe.training.clip
         self.optimiser = torch.optim.Adam(model.parameters(), lr=self.phase.learning_rate)
 
     def epoch(self, random: np.random.Generator) -> None:
-        """Train on one caption of each picture, chosen as `one_caption` does."""
+        """Train on one caption of each image, chosen as `one_caption` does."""
         order = random.permutation(len(self.data))
         _, first = np.unique(self.data.owners[order], return_index=True)
         chosen = random.permutation(order[first])
@@ -187,54 +187,54 @@ class Plain:
             self.optimiser.step()
 
     def loss(self, features: Tensor, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """The maximum of hinges, pictures and captions in the same order."""
-        scores = self.pictures(features) @ self.texts(tokens, lengths).T
+        """The maximum of hinges, images and captions in the same order."""
+        scores = self.images(features) @ self.texts(tokens, lengths).T
         right = scores.diag().view(-1, 1)
         diagonal = torch.eye(len(scores), dtype=torch.bool)
         margin = self.phase.loss["margin"]
         to_text = (margin + scores - right).clamp(min=0).masked_fill(diagonal, 0)
-        to_picture = (margin + scores - right.T).clamp(min=0).masked_fill(diagonal, 0)
-        return to_text.max(1).values.sum() + to_picture.max(0).values.sum()
+        to_image = (margin + scores - right.T).clamp(min=0).masked_fill(diagonal, 0)
+        return to_text.max(1).values.sum() + to_image.max(0).values.sum()
 
-    def pictures(self, features: Tensor) -> Tensor:
+    def images(self, features: Tensor) -> Tensor:
         return normalize(self.model.map(self.model.transform(features)), dim=1)
 
     def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         states, _ = self.model.recurrent(self.model.words(tokens))
         return normalize(states[torch.arange(len(tokens)), lengths - 1], dim=1)
 
-    def embed(self, few: CaptionedPictures) -> tuple[np.ndarray, np.ndarray]:
+    def embed(self, few: PairedImages) -> tuple[np.ndarray, np.ndarray]:
         self.model.eval()
         data = Captions(few)
         with torch.no_grad():
-            pictures = [self.pictures(data.features[some]) for some in in_batches(len(data.features), 128)]
+            images = [self.images(data.features[some]) for some in in_batches(len(data.features), 128)]
             texts = [self.texts(tokens, lengths) for _, tokens, lengths in DataLoader(data, 128)]
-        return torch.cat(pictures).numpy(), torch.cat(texts).numpy()
+        return torch.cat(images).numpy(), torch.cat(texts).numpy()
 
 
-def recalls_in_a_loop(pictures: np.ndarray, texts: np.ndarray, owners: np.ndarray) -> float:
+def recalls_in_a_loop(images: np.ndarray, texts: np.ndarray, owners: np.ndarray) -> float:
     """The sum of recalls, a query at a time."""
-    to_text, to_picture = [], []
-    for row in range(len(pictures)):
-        order = np.argsort(-(texts @ pictures[row]))
+    to_text, to_image = [], []
+    for row in range(len(images)):
+        order = np.argsort(-(texts @ images[row]))
         to_text.append(min(np.flatnonzero(order == own)[0] for own in np.flatnonzero(owners == row)))
     for row in range(len(texts)):
-        order = np.argsort(-(pictures @ texts[row]))
-        to_picture.append(np.flatnonzero(order == owners[row])[0])
-    return sum(100 * float(np.mean(np.array(ranks) < k)) for ranks in (to_text, to_picture) for k in (1, 5, 10))
+        order = np.argsort(-(images @ texts[row]))
+        to_image.append(np.flatnonzero(order == owners[row])[0])
+    return sum(100 * float(np.mean(np.array(ranks) < k)) for ranks in (to_text, to_image) for k in (1, 5, 10))
 
 
-def first_pictures(data: CaptionedPictures, count: int) -> CaptionedPictures:
+def first_images(data: PairedImages, count: int) -> PairedImages:
     chosen = np.flatnonzero(data.owners < count)
-    return CaptionedPictures(
-        First(data.pictures, count),
+    return PairedImages(
+        First(data.images, count),
         Sequences(data.captions[row].tolist() for row in chosen.tolist()),
         data.owners[chosen],
     )
 
 
 class First:
-    """The first of some picture inputs."""
+    """The first of some image inputs."""
 
     def __init__(self, inputs: Any, count: int) -> None:
         self.inputs, self.count = inputs, min(count, len(inputs))
@@ -247,7 +247,7 @@ class First:
         return features
 
 
-def check(task: RetrievalTask, plain: Plain, few: CaptionedPictures, recipe: Recipe) -> None:
+def check(task: RetrievalTask, plain: Plain, few: PairedImages, recipe: Recipe) -> None:
     """Both ways compute the same: the loss and gradient of a batch, embeddings and recalls."""
     task.begin(recipe.phases[0])
     batch = task.plan(recipe.phases[0], np.random.default_rng(0))[0]
@@ -262,11 +262,11 @@ def check(task: RetrievalTask, plain: Plain, few: CaptionedPictures, recipe: Rec
     task.zero_grad(set_to_none=True)
     plain.model.zero_grad(set_to_none=True)
     task.eval()
-    pictures, texts = embed_pictures(task.retriever, few.pictures), embed_texts(task.retriever, few.captions)
-    for ours_, theirs_ in zip((pictures, texts), plain.embed(few), strict=True):
+    images, texts = embed_images(task.retriever, few.images), embed_texts(task.retriever, few.captions)
+    for ours_, theirs_ in zip((images, texts), plain.embed(few), strict=True):
         np.testing.assert_allclose(ours_, theirs_, atol=1e-5)
-    scores = retrieval_scores(pictures, texts, few.owners)
-    np.testing.assert_allclose(scores.sum_of_recalls, recalls_in_a_loop(pictures, texts, few.owners), atol=0.5)
+    scores = retrieval_scores(images, texts, few.owners)
+    np.testing.assert_allclose(scores.sum_of_recalls, recalls_in_a_loop(images, texts, few.owners), atol=0.5)
 
 
 if __name__ == "__main__":

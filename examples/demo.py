@@ -15,11 +15,11 @@ from rich.console import Console
 from rich.markup import escape
 from samples import SAMPLES, Sample, copied
 
+from seetell.figures.attention import Told, attention_sheet
+from seetell.figures.sheet import Cell, contact_sheet, save_image
 from seetell.images import decode
-from seetell.library import Library, Picture
-from seetell.pictures.attention import Told, attention_sheet
-from seetell.pictures.sheet import Cell, contact_sheet, save_picture
-from seetell.runtime import Suite
+from seetell.library import Library, LibraryImage
+from seetell.runtime import Model
 
 SEARCHES = ("a cat", "something hot to drink", "an old building by the water")
 MATCHED = "coffee.png"
@@ -39,13 +39,13 @@ def main(
     shutil.rmtree(out / "library", ignore_errors=True)  # of an earlier demo, perhaps with another bundle
     with Library.open(out / "library", bundle=bundle) as library:
         library.update([photographs])
-        told = [picture for file in files if (picture := library.find(file)) is not None]
-        for picture in told:
-            tags = ", ".join(f"{tag.label} {tag.confidence:.0%}" for tag in picture.tags)
-            console.print(f"[bold]{Path(picture.path).name}[/]  {escape(picture.caption)}  [cyan]{escape(tags)}[/]")
+        told = [image for file in files if (image := library.find(file)) is not None]
+        for image in told:
+            tags = ", ".join(f"{tag.label} {tag.confidence:.0%}" for tag in image.tags)
+            console.print(f"[bold]{Path(image.path).name}[/]  {escape(image.caption)}  [cyan]{escape(tags)}[/]")
 
         console.print(f"\n[bold]{MATCHED}[/], matched with texts:")
-        for match in library.suite.retriever.match(photographs / MATCHED, TEXTS):
+        for match in library.model.retriever.match(photographs / MATCHED, TEXTS):
             console.print(f"  {match.score:5.2f}  {match.text}")
 
         for text in SEARCHES:
@@ -54,12 +54,10 @@ def main(
                 f"\nSearch: [bold]{text}[/]" + ("" if results.matching else "  (nothing here matches; nearest)")
             )
             for found in results.matching or results[:1]:
-                console.print(
-                    f"  {found.relevance:4.0%}  {Path(found.picture.path).name}  {escape(found.picture.caption)}"
-                )
+                console.print(f"  {found.relevance:4.0%}  {Path(found.image.path).name}  {escape(found.image.caption)}")
 
-        save_picture(sheet(told), out / "photographs.png")
-        save_picture(looked(library.suite, photographs / LOOKED_AT), out / "attention.png")
+        save_image(sheet(told), out / "photographs.png")
+        save_image(looked(library.model, photographs / LOOKED_AT), out / "attention.png")
     console.print(
         f"\nThe contact sheet is {out / 'photographs.png'}; where the captioner looked, {out / 'attention.png'}."
     )
@@ -67,17 +65,17 @@ def main(
     console.print(f"Whom to thank for the photographs: {photographs / 'CREDITS.txt'}")
 
 
-def sheet(told: Sequence[Picture]) -> Image.Image:
+def sheet(told: Sequence[LibraryImage]) -> Image.Image:
     cells = [Cell(decode(each.path), each.caption, [", ".join(each.labels)]) for each in told]
     return contact_sheet(cells, columns=5, width=220)
 
 
-def looked(suite: Suite, file: Path) -> Image.Image:
-    picture, best = decode(file), suite.captioner(file).best
+def looked(model: Model, file: Path) -> Image.Image:
+    image, best = decode(file), model.captioner(file).best
     if best.attention is None:
-        return contact_sheet([Cell(picture, best.text)])
-    box = suite.preparation.visible_box(picture.size)
-    return attention_sheet(picture, [Told(best.words, best.attention)], box=box)
+        return contact_sheet([Cell(image, best.text)])
+    box = model.preparation.visible_box(image.size)
+    return attention_sheet(image, [Told(best.words, best.attention)], box=box)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import seetell
 from seetell.bundle import Bundle, Place, builtin_folder
-from seetell.bundle.places import installed
+from seetell.bundle.registry import installed
 
 ROOT = Path(seetell.__file__).parents[2]
 LARGEST = 60_000_000  # bytes

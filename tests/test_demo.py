@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
+from helpers.tiny_bundles import write_colours
 from seetell.errors import SeetellError
-from tiny_bundles import write_colours
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -33,11 +33,11 @@ def test_it_tells_matches_and_searches_every_photograph(tmp_path: Path) -> None:
     credits = (tmp_path / "out" / "photographs" / "CREDITS.txt").read_text(encoding="utf-8")
     for sample in SAMPLES:
         assert f"{sample.name}: {sample.credit}" in credits
-        with Image.open(tmp_path / "out" / "photographs" / sample.name) as picture:
-            assert min(picture.size) >= 200
+        with Image.open(tmp_path / "out" / "photographs" / sample.name) as image:
+            assert min(image.size) >= 200
     for sheet in ("photographs.png", "attention.png"):
-        with Image.open(tmp_path / "out" / sheet) as picture:
-            assert picture.width > 400
+        with Image.open(tmp_path / "out" / sheet) as image:
+            assert image.width > 400
 
 
 def test_what_is_not_installed_is_told_with_the_remedy() -> None:
@@ -52,5 +52,5 @@ def test_what_is_not_installed_is_told_with_the_remedy() -> None:
 def test_the_docs_thank_everybody() -> None:
     from samples import SAMPLES
 
-    page = (EXAMPLES.parent / "docs" / "pictures" / "CREDITS.md").read_text(encoding="utf-8")
+    page = (EXAMPLES.parent / "docs" / "images" / "CREDITS.md").read_text(encoding="utf-8")
     assert [sample.name for sample in SAMPLES if f"| `{sample.name}` |" not in page or sample.credit not in page] == []

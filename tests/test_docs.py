@@ -134,10 +134,10 @@ def test_names_are_defined_in_the_files_beside_them(page: Path) -> None:
     assert not wrong, wrong
 
 
-@pytest.mark.parametrize("document", ["kolluru", "ren", "vaishali", "vilalta", "xu"])
-def test_every_recipe_of_a_document_is_on_its_page(document: str) -> None:
-    page = (ROOT / "docs" / "papers" / f"{document}.md").read_text(encoding="utf-8")
-    base = f'extends = "_{document}'  # or one of several that begin so
+@pytest.mark.parametrize("paper", ["kolluru", "ren", "vaishali", "vilalta", "xu"])
+def test_every_recipe_of_a_document_is_on_its_page(paper: str) -> None:
+    page = (ROOT / "docs" / "papers" / f"{paper}.md").read_text(encoding="utf-8")
+    base = f'extends = "_{paper}'  # or one of several that begin so
     folder = PACKAGE / "learn" / "recipes"
     named = [name for name in recipes() if not name.startswith("_")]
     own = {name for name in named if base in (folder / f"{name}.toml").read_text(encoding="utf-8")}

@@ -1,6 +1,6 @@
 """Errors name the place, the problem and the remedy."""
 
-from seetell.errors import MissingExtraError, PictureError, SeetellError
+from seetell.errors import ImageError, MissingExtraError, SeetellError
 
 
 def test_where_problem_remedy_in_one_line() -> None:
@@ -9,7 +9,7 @@ def test_where_problem_remedy_in_one_line() -> None:
 
 
 def test_parts_may_be_left_out() -> None:
-    assert str(PictureError("this is not a picture")) == "this is not a picture"
+    assert str(ImageError("this is not an image")) == "this is not an image"
 
 
 def test_a_missing_extra_says_how_to_install_it() -> None:

@@ -9,12 +9,12 @@ from seetell.progress import SILENT, Event, LogLines, Progress, clock
 
 def test_events_count_up_and_end_once() -> None:
     seen: list[Event] = []
-    with Progress(seen.append).task("Encoding", total=5, unit="pictures") as task:
+    with Progress(seen.append).task("Encoding", total=5, unit="images") as task:
         for _ in range(5):
             task.advance(note="fine")
     assert [event.done for event in seen] == [1, 2, 3, 4, 5, 5]
     assert [event.finished for event in seen] == [False] * 5 + [True]
-    assert "5/5 pictures" in str(seen[-1])
+    assert "5/5 images" in str(seen[-1])
     assert "fine" in str(seen[-1])
 
 
@@ -26,14 +26,14 @@ def test_the_end_is_told_when_the_work_fails() -> None:
 
 
 def test_rate_leaves_out_what_was_there_before() -> None:
-    event = Event("Encoding", "pictures", done=90, total=100, seconds=2.0, skipped=80)
+    event = Event("Encoding", "images", done=90, total=100, seconds=2.0, skipped=80)
     assert event.rate == 5
     assert event.seconds_left == 2
 
 
 def test_nothing_is_said_of_the_time_left_before_anything_is_done() -> None:
-    assert Event("Encoding", "pictures", done=0, total=100, seconds=1.0).seconds_left is None
-    assert Event("Encoding", "pictures", done=3, total=None, seconds=1.0).seconds_left is None
+    assert Event("Encoding", "images", done=0, total=100, seconds=1.0).seconds_left is None
+    assert Event("Encoding", "images", done=3, total=None, seconds=1.0).seconds_left is None
 
 
 def test_log_lines_are_few() -> None:

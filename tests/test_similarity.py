@@ -29,33 +29,33 @@ LOOPS = {"cosine": cosine, "order": order, "euclidean": euclidean}
 @pytest.mark.parametrize("sizes", [(7, 13), (13, 7), (1, 4), (4, 1)])
 def test_every_pair_is_scored_as_the_plain_formula_scores_it(name: str, kind: type, sizes: tuple[int, int]) -> None:
     rng = np.random.default_rng(3)
-    pictures, texts = (rng.normal(size=(size, 11)).astype(kind) for size in sizes)
-    scores = similarity.by_name(name).scores(pictures, texts)
-    expected = [[LOOPS[name](i, c) for c in texts] for i in pictures]
+    images, texts = (rng.normal(size=(size, 11)).astype(kind) for size in sizes)
+    scores = similarity.by_name(name).scores(images, texts)
+    expected = [[LOOPS[name](i, c) for c in texts] for i in images]
     assert scores.dtype == kind
     np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_order_is_the_same_however_it_is_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
-    pictures, texts = rng.normal(size=(5, 8)), rng.normal(size=(23, 8))
-    whole, turned = similarity.ORDER.scores(pictures, texts), similarity.ORDER.scores(texts, pictures)
+    images, texts = rng.normal(size=(5, 8)), rng.normal(size=(23, 8))
+    whole, turned = similarity.ORDER.scores(images, texts), similarity.ORDER.scores(texts, images)
     monkeypatch.setattr(similarity, "_TILE", 30)  # three at a time, the last tile shorter
-    np.testing.assert_allclose(similarity.ORDER.scores(pictures, texts), whole)
-    np.testing.assert_allclose(similarity.ORDER.scores(texts, pictures), turned)
+    np.testing.assert_allclose(similarity.ORDER.scores(images, texts), whole)
+    np.testing.assert_allclose(similarity.ORDER.scores(texts, images), turned)
 
 
-def test_a_caption_that_its_picture_contains_has_no_order_error() -> None:
-    picture, caption = np.array([[0.5, 0.9, 0.2]]), np.array([[0.1, 0.9, 0.0]])
-    assert similarity.ORDER.scores(picture, caption)[0, 0] == 0
-    assert similarity.ORDER.scores(caption, picture)[0, 0] == pytest.approx(-(0.4**2) - 0.2**2)
+def test_a_caption_that_its_image_contains_has_no_order_error() -> None:
+    image, caption = np.array([[0.5, 0.9, 0.2]]), np.array([[0.1, 0.9, 0.0]])
+    assert similarity.ORDER.scores(image, caption)[0, 0] == 0
+    assert similarity.ORDER.scores(caption, image)[0, 0] == pytest.approx(-(0.4**2) - 0.2**2)
     assert not similarity.ORDER.symmetric
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_bigger_means_more_alike(name: str) -> None:
-    picture = np.array([[0.6, 0.8]])
-    near, far = similarity.by_name(name).scores(picture, np.array([[0.65, 0.78], [1.0, -0.5]]))[0]
+    image = np.array([[0.6, 0.8]])
+    near, far = similarity.by_name(name).scores(image, np.array([[0.65, 0.78], [1.0, -0.5]]))[0]
     assert near > far
 
 
@@ -65,10 +65,10 @@ def test_vectors_of_zeros_are_like_nothing() -> None:
 
 
 def test_close_vectors_keep_their_distance_in_single_precision() -> None:
-    picture = np.full((1, 512), 10, np.float32)
-    text = picture.copy()
+    image = np.full((1, 512), 10, np.float32)
+    text = image.copy()
     text[0, 0] += 1e-3
-    assert similarity.EUCLIDEAN.scores(picture, text)[0, 0] == pytest.approx(-1e-3, rel=1e-2)
+    assert similarity.EUCLIDEAN.scores(image, text)[0, 0] == pytest.approx(-1e-3, rel=1e-2)
 
 
 def test_mistakes_are_named() -> None:

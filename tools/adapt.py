@@ -60,7 +60,7 @@ def run(page: str, work: Path, bundle: str = "builtin", more: Sequence[str] = ()
 
 
 def table(before: dict[str, Any], after: dict[str, Any]) -> str:
-    rows = ["| held-out pictures | built-in | adapted |", "|---|---:|---:|"]
+    rows = ["| held-out images | built-in | adapted |", "|---|---:|---:|"]
     for kind, metrics in SHOWN.items():
         rows += [f"| {kind}, {each} | {before[kind][each]:.1f} | {after[kind][each]:.1f} |" for each in metrics]
     return "\n".join(rows) + "\n"

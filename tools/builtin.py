@@ -1,11 +1,11 @@
-"""The built-in suite from its data: features, three runs, one bundle, its scores, its card.
+"""The built-in model from its data: features, three runs, one bundle, its scores, its card.
 
-    make builtin DATA=folder [PICTURES=folder] [LIMIT=2000] [OUT=folder] [RUNS=folder] [KEEP=tags,retrieval]
+    make builtin DATA=folder [IMAGES=folder] [LIMIT=2000] [OUT=folder] [RUNS=folder] [KEEP=tags,retrieval]
 
-DATA holds `flickr8k`, and in `coco` the tables `labels.tsv` and `captions.jsonl`; COCO's pictures are in
-`coco/train2017` unless --pictures says where. What is trained stands in `builtin.toml`. Stopped at any moment, it goes
+DATA holds `flickr8k`, and in `coco` the tables `labels.tsv` and `captions.jsonl`; COCO's images are in
+`coco/train2017` unless --images says where. What is trained stands in `builtin.toml`. Stopped at any moment, it goes
 on where it was; a run that is finished is used as it is. The bundle goes into the package and the page of its scores
-into docs/results; with a limit (so many pictures of each split of each dataset) both go into the work folder. At the
+into docs/results; with a limit (so many images of each split of each dataset) both go into the work folder. At the
 end it prints a hash of every file: two builds on one machine can be compared. With --keep, heads of the bundle that is
 in the package stay as they are, beside new ones.
 """
@@ -28,24 +28,24 @@ from seetell.bundle import Bundle, Score, write_bundle
 from seetell.data import Record
 from seetell.errors import SeetellError
 from seetell.evaluation import evaluate_bundle, spread
+from seetell.figures.sheet import Cell, contact_sheet, save_image
 from seetell.learn.encoders import Encoder, encode_dataset
 from seetell.learn.export import USUAL, Description, Trained, export, open_runs
 from seetell.learn.export.trained import plain_numbers
 from seetell.learn.files import write_text
-from seetell.learn.page import Command, Heading, Page, Paragraph, Table, markdown
 from seetell.learn.recipes import Recipe, load
-from seetell.learn.records import made_by
+from seetell.learn.reproduction.page import Command, Heading, Page, Paragraph, Table, markdown
+from seetell.learn.reproduction.records import made_by
 from seetell.learn.training.checkpoints import read_json, write_json
 from seetell.learn.training.curves import flat
 from seetell.learn.training.run import SPLITS, Run, open_data, train
-from seetell.pictures.sheet import Cell, contact_sheet, save_picture
 from seetell.progress import for_terminal
-from seetell.runtime import Suite, open_bundle
+from seetell.runtime import Model, open_model
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}  # stages that are shipped
-COMPARED = 16  # pictures on which bundle and checkpoints must agree
-CHOSEN = ("matching", "doubtful", "again")  # settings of the plan that the bundle says
+COMPARED = 16  # images on which bundle and checkpoints must agree
+CHOSEN = ("rerank_weight", "uncertain_below", "retry_below")  # settings of the plan that the bundle says
 BUILT_IN = re.compile(r"(<!-- builtin:begin -->\n).*(<!-- builtin:end -->)", re.DOTALL)
 CARD, FAILURES = "MODEL_CARD.md", "failures.png"
 
@@ -53,8 +53,8 @@ CARD, FAILURES = "MODEL_CARD.md", "failures.png"
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--pictures", type=Path, help="where COCO's pictures are")
-    parser.add_argument("--limit", type=int, default=0, help="so many pictures of each split, for a quick trial")
+    parser.add_argument("--images", type=Path, help="where COCO's images are")
+    parser.add_argument("--limit", type=int, default=0, help="so many images of each split, for a quick trial")
     parser.add_argument("--work", type=Path, help="where runs and measurements are kept")
     parser.add_argument("--runs", type=Path, help="where runs are kept, if not in the work folder")
     parser.add_argument("--no-training", action="store_true", help="use the runs as they are, finished or not")
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         plan["remarks"] = ""  # they are about the whole
     work = given.work or ROOT / "build" / ("builtin" + (f"-{given.limit}" if given.limit else ""))
     runs = given.runs or work / "runs"
-    data = specs(plan, given.data, given.pictures or given.data / "coco" / "train2017", given.limit)
+    data = specs(plan, given.data, given.images or given.data / "coco" / "train2017", given.limit)
     shipped = ROOT / "src" / "seetell" / "builtin" / plan["name"]
     out = given.out or (work / plan["name"] if given.limit else shipped)
     kept = [name.strip() for name in given.keep.split(",") if name.strip()]
@@ -99,9 +99,9 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def specs(plan: Mapping[str, Any], data: Path, pictures: Path, limit: int) -> dict[str, str]:
+def specs(plan: Mapping[str, Any], data: Path, images: Path, limit: int) -> dict[str, str]:
     """The datasets by the names that the plan gives them."""
-    found = {name: spec.format(data=data, pictures=pictures) for name, spec in plan["data"].items()}
+    found = {name: spec.format(data=data, images=images) for name, spec in plan["data"].items()}
     if not limit:
         return found
     return {name: f"{spec}{'&' if '?' in spec else '?'}limit={limit}" for name, spec in found.items()}
@@ -149,7 +149,7 @@ def train_all(
 
 
 def make_features(spec: str, recipes: Sequence[Recipe], store: Path | None) -> None:
-    """What recipes read of a dataset; recipes that see pictures in the same way share a pass."""
+    """What recipes read of a dataset; recipes that see images in the same way share a pass."""
     together: dict[tuple[str, str, int], list[str]] = {}
     for settings in (recipe.encoder for recipe in recipes):
         if settings.crops == 1:  # the others make their own when they are trained
@@ -181,8 +181,8 @@ def pack(
     some = spread(records, COMPARED)
     usual = spread(open_data([data["flickr8k"], data["coco-captions"]]).split("train"), USUAL)
 
-    def score(suite: Suite) -> dict[str, Any]:
-        return evaluate_bundle(suite, dataset, "val", limit=plan["measured"], meteor=False, progress=for_terminal())
+    def score(model: Model) -> dict[str, Any]:
+        return evaluate_bundle(model, dataset, "val", limit=plan["measured"], meteor=False, progress=for_terminal())
 
     trained = [without_paths(one) for one in open_runs(runs)]
     description = Description(
@@ -192,12 +192,12 @@ def pack(
         trained,
         out,
         description,
-        pictures=[record.picture for record in some],
+        images=[record.image for record in some],
         texts=[caption for record in some for caption in record.captions[:1]],
         smaller=plan["smaller"],
-        matching=plan.get("matching"),
-        doubtful=plan.get("doubtful"),
-        again=(plan["again"], [record.picture for record in usual]) if "again" in plan else None,
+        rerank_weight=plan.get("rerank_weight"),
+        uncertain_below=plan.get("uncertain_below"),
+        retry=(plan["retry_below"], [record.image for record in usual]) if "retry_below" in plan else None,
         measure=(score, "flickr8k, coco-labels", "val"),
         beside=beside,
         say=say,
@@ -220,9 +220,9 @@ def public(spec: str) -> str:
         return spec
     path, _, parameters = rest.partition("?")
     kept = [part for part in parameters.split("&") if part and not part.startswith("images=")]
-    pictures = ["images=DATA/coco/train2017"] if "images=" in parameters else []
+    images = ["images=DATA/coco/train2017"] if "images=" in parameters else []
     place = "DATA/" + ("" if kind != "table" else "coco/") + Path(path).name
-    return "?".join(filter(None, (f"{kind}:{place}", "&".join([*pictures, *kept]))))
+    return "?".join(filter(None, (f"{kind}:{place}", "&".join([*images, *kept]))))
 
 
 # Measuring
@@ -235,8 +235,8 @@ def measure(bundle: Bundle, spec: str, work: Path) -> dict[str, Any]:
     if not kept.exists():
         say(f"Measuring on {spec}, split test")
         began = time.monotonic()
-        with open_bundle(bundle.path) as suite:
-            reports = evaluate_bundle(suite, open_data([spec]), "test", progress=for_terminal())
+        with open_model(bundle.path) as model:
+            reports = evaluate_bundle(model, open_data([spec]), "test", progress=for_terminal())
         kept.parent.mkdir(parents=True, exist_ok=True)
         seconds = round(time.monotonic() - began, 1)
         write_json(kept, {"data": public(spec), "seconds": seconds, "reports": reports})
@@ -250,7 +250,7 @@ def ship(bundle: Bundle, scores: Mapping[str, Mapping[str, Any]], out: Path) -> 
     for head in bundle.manifest.heads:
         reached = tuple(
             Score(
-                each["data"], "test", report["protocol"], report["pictures"], "bundle", plain_numbers(report["metrics"])
+                each["data"], "test", report["protocol"], report["images"], "bundle", plain_numbers(report["metrics"])
             )
             for each in scores.values()
             if (report := each["reports"].get(head.KIND)) is not None
@@ -264,7 +264,7 @@ def ship(bundle: Bundle, scores: Mapping[str, Mapping[str, Any]], out: Path) -> 
 # Telling
 
 SHOWN = {
-    "captioner": ("bleu1", "bleu4", "meteor", "rouge_l", "cider", "doubtful"),
+    "captioner": ("bleu1", "bleu4", "meteor", "rouge_l", "cider", "uncertain"),
     "tagger": ("precision", "recall", "f1_of_means", "map"),
     "retriever": (
         *("image_to_text.r1", "image_to_text.r5", "image_to_text.r10"),
@@ -280,7 +280,7 @@ def score_blocks(plan: Mapping[str, Any], scores: Mapping[str, Mapping[str, Any]
         blocks.append(Heading(name, 3))
         blocks.append(Command(f"seetell evaluate builtin --data {shlex.quote(measured['data'])} --split test"))
         for kind, report in measured["reports"].items():
-            blocks.append(Paragraph(f"{kind.capitalize()}: {report['pictures']:,} pictures; {report['protocol']}."))
+            blocks.append(Paragraph(f"{kind.capitalize()}: {report['images']:,} images; {report['protocol']}."))
             reached, bars = flat(report["metrics"]), plan["bars"].get(name, {}).get(kind, {})
             rows = []
             for metric in SHOWN[kind]:
@@ -297,7 +297,7 @@ def score_blocks(plan: Mapping[str, Any], scores: Mapping[str, Mapping[str, Any]
 
 
 def beside_published(plan: Mapping[str, Any], scores: Mapping[str, Mapping[str, Any]]) -> Table:
-    """What the bundle reaches, beside what the documents published."""
+    """What the bundle reaches, beside what the papers published."""
     rows = []
     for name, heads in plan["published"].items():
         for kind, metrics in heads.items():
@@ -325,7 +325,7 @@ def results(
 ) -> Page:
     """The page of docs/results; `kept` are rows on the training of heads that were made before."""
     exported = read_json(bundle_folder(bundle, work) / "export.json")
-    page = Page("The built-in suite")
+    page = Page("The built-in model")
     page.add(
         Command("make builtin DATA=folder"),
         Paragraph(
@@ -353,9 +353,7 @@ def results(
         before, after = exported["bytes_before"] / 1e6, exported["bytes_after"] / 1e6
         page.add(
             Heading("What rounding costs"),
-            Paragraph(
-                f"{before:.1f} MB became {after:.1f} MB; on {plan['measured']} pictures of the validation splits:"
-            ),
+            Paragraph(f"{before:.1f} MB became {after:.1f} MB; on {plan['measured']} images of the validation splits:"),
             Table(["", "float32", plan["smaller"]], rows),
         )
     return page
@@ -434,15 +432,15 @@ def failures(chosen: Mapping[str, str], bundle: Bundle, out: Path) -> str:
 
     samples = {sample.name: sample for sample in SAMPLES}
     cells, credits = [], []
-    with open_bundle(bundle.path) as suite:
+    with open_model(bundle.path) as model:
         from seetell.images import decode
 
         for name, wrong in chosen.items():
-            told = suite.describe(samples[name].path)
+            told = model.describe(samples[name].path)
             tags = ", ".join(tag.label for tag in told.tags)
             cells.append(Cell(decode(samples[name].path), told.text, [f"tags: {tags or 'none'}", wrong]))
             credits.append(f"{name}, {samples[name].credit}")
-    save_picture(contact_sheet(cells, columns=3, width=240), out / FAILURES)
+    save_image(contact_sheet(cells, columns=3, width=240), out / FAILURES)
     return f"\n![What it told of some photographs, and what is wrong with it]({FAILURES})\n\n{'; '.join(credits)}.\n"
 
 

@@ -1,3 +1,3 @@
-"""seetell: see pictures, tell them in words, find them by words."""
+"""seetell: see images, tell them in words, find them by words."""
 
 __version__ = "0.1.0"

@@ -25,8 +25,8 @@ class SeetellError(Exception):
         return f"{text}. {self.remedy}" if self.remedy else text
 
 
-class PictureError(SeetellError):
-    """A picture that cannot be read; `where` names it."""
+class ImageError(SeetellError):
+    """An image that cannot be read; `where` names it."""
 
 
 class DatasetError(SeetellError):
@@ -34,7 +34,7 @@ class DatasetError(SeetellError):
 
 
 class MissingExtraError(SeetellError):
-    """A verb that needs an optional part of the package."""
+    """A command that needs an optional part of the package."""
 
     def __init__(self, needs: str, extra: str) -> None:
         super().__init__(

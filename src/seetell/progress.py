@@ -2,7 +2,7 @@
 
 A long piece of work opens a task, advances it, and never knows who is watching::
 
-    with progress.task("Encoding", total=8091, unit="pictures") as task:
+    with progress.task("Encoding", total=8091, unit="images") as task:
         for batch in batches:
             ...
             task.advance(len(batch), note="3 unreadable")

@@ -1,9 +1,9 @@
-"""How alike a picture and a text are, from their embeddings: cosine, order, Euclidean.
+"""How alike an image and a text are, from their embeddings: cosine, order, Euclidean.
 
-Each similarity is a small object that knows its direction: the first argument is always the pictures' side, and a
+Each similarity is a small object that knows its direction: the first argument is always the images' side, and a
 bigger score always means more alike::
 
-    by_name("order").scores(pictures, texts)  # (P, D), (T, D) -> (P, T)
+    by_name("order").scores(images, texts)  # (P, D), (T, D) -> (P, T)
 """
 
 import os
@@ -17,12 +17,12 @@ from seetell.errors import SeetellError
 
 Floats = npt.NDArray[np.floating[Any]]
 
-# A tile of the order similarity (pictures × texts × dimensions) stays in a processor's cache: 64 Ki floats.
+# A tile of the order similarity (images × texts × dimensions) stays in a processor's cache: 64 Ki floats.
 _TILE = 1 << 16
 
 
 class Similarity(Protocol):
-    """Scores pictures against texts; bigger means more alike."""
+    """Scores images against texts; bigger means more alike."""
 
     @property
     def name(self) -> str: ...
@@ -32,8 +32,8 @@ class Similarity(Protocol):
         """Whether the two sides may be exchanged; if not, nearest-neighbour indexes cannot serve it."""
         ...
 
-    def scores(self, pictures: Floats, texts: Floats) -> Floats:
-        """The score of every picture (P, D) with every text (T, D), as (P, T)."""
+    def scores(self, images: Floats, texts: Floats) -> Floats:
+        """The score of every image (P, D) with every text (T, D), as (P, T)."""
         ...
 
 
@@ -43,30 +43,30 @@ class Cosine:
     name = "cosine"
     symmetric = True
 
-    def scores(self, pictures: Floats, texts: Floats) -> Floats:
-        _check(pictures, texts)
+    def scores(self, images: Floats, texts: Floats) -> Floats:
+        _check(images, texts)
         # Lengths divide the scores, not the vectors: a block of scores is small beside a copy of all texts.
-        scores: Floats = pictures @ texts.T
-        scores *= _inverse_lengths(pictures)[:, None]
+        scores: Floats = images @ texts.T
+        scores *= _inverse_lengths(images)[:, None]
         scores *= _inverse_lengths(texts)[None, :]
         return scores
 
 
 class Order:
-    """S(c, i) = −‖max(0, c − i)‖²: 0 when the picture is at least the caption in every dimension.
+    """S(c, i) = −‖max(0, c − i)‖²: 0 when the image is at least the caption in every dimension.
 
-    Asymmetric: captions are the general side, pictures the specific one. Vilalta et al., equation 3; Vendrov et al.,
+    Asymmetric: captions are the general side, images the specific one. Vilalta et al., equation 3; Vendrov et al.,
     *Order-embeddings of images and language* (2015).
     """
 
     name = "order"
     symmetric = False
 
-    def scores(self, pictures: Floats, texts: Floats) -> Floats:
-        _check(pictures, texts)
-        few_texts = len(texts) < len(pictures)
-        few, many = (texts, pictures) if few_texts else (pictures, texts)
-        kind = np.result_type(pictures, texts)
+    def scores(self, images: Floats, texts: Floats) -> Floats:
+        _check(images, texts)
+        few_texts = len(texts) < len(images)
+        few, many = (texts, images) if few_texts else (images, texts)
+        kind = np.result_type(images, texts)
         scores = np.empty((len(few), len(many)), dtype=kind)
         rows = max(1, _TILE // max(1, many.shape[1]))
 
@@ -92,16 +92,16 @@ class Euclidean:
     name = "euclidean"
     symmetric = True
 
-    def scores(self, pictures: Floats, texts: Floats) -> Floats:
-        _check(pictures, texts)
+    def scores(self, images: Floats, texts: Floats) -> Floats:
+        _check(images, texts)
         # ‖i‖² + ‖c‖² − 2 i·c cancels for vectors that lie close together: single precision would blur them.
-        left, right = pictures.astype(np.float64), texts.astype(np.float64)
+        left, right = images.astype(np.float64), texts.astype(np.float64)
         squares = left @ right.T
         squares *= -2
         squares += np.einsum("pd,pd->p", left, left)[:, None]
         squares += np.einsum("td,td->t", right, right)[None, :]
         np.sqrt(np.maximum(squares, 0, out=squares), out=squares)
-        return np.negative(squares, out=squares).astype(np.result_type(pictures, texts), copy=False)
+        return np.negative(squares, out=squares).astype(np.result_type(images, texts), copy=False)
 
 
 COSINE, ORDER, EUCLIDEAN = Cosine(), Order(), Euclidean()
@@ -123,6 +123,6 @@ def _inverse_lengths(vectors: Floats) -> Floats:
     return inverse
 
 
-def _check(pictures: Floats, texts: Floats) -> None:
-    if pictures.ndim != 2 or texts.ndim != 2 or pictures.shape[1] != texts.shape[1]:
-        raise ValueError(f"pictures {pictures.shape} and texts {texts.shape} are not tables of equally long vectors")
+def _check(images: Floats, texts: Floats) -> None:
+    if images.ndim != 2 or texts.ndim != 2 or images.shape[1] != texts.shape[1]:
+        raise ValueError(f"images {images.shape} and texts {texts.shape} are not tables of equally long vectors")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from helpers.tiny_bundles import copy, files, forge, manifest, write_tiny
 from seetell.bundle import Bundle, BundleError, CaptionerPart, Manifest, write_bundle
-from tiny_bundles import copy, files, forge, manifest, write_tiny
 
 
 @pytest.fixture(scope="module")
@@ -203,14 +203,14 @@ def _set(path: str, value: Any) -> Any:
         ("captioner.sequence.decoding.beam", 10**9),
         ("captioner.sequence.decoding.beam", True),
         ("captioner.sequence.decoding.minimum_length", 7),
-        ("captioner.matching", -1),
-        ("captioner.matching", "much"),
-        ("captioner.again", {"words": "step.onnx", "below": 0.5}),
-        ("captioner.again", {"words": "words.txt", "below": 0.5}),
-        ("captioner.again", {"words": "again.onnx"}),
+        ("captioner.rerank_weight", -1),
+        ("captioner.rerank_weight", "much"),
+        ("captioner.retry", {"words": "step.onnx", "below": 0.5}),
+        ("captioner.retry", {"words": "words.txt", "below": 0.5}),
+        ("captioner.retry", {"words": "again.onnx"}),
         ("captioner.scores.0.metrics.bleu4", [1]),
         ("captioner.scores.0.metrics", {"a": {"a": {"a": {"a": {"a": {"a": 1}}}}}}),
-        ("captioner.scores.0.pictures", -1),
+        ("captioner.scores.0.images", -1),
         ("captioner.scores.0.measured_on", "paper"),
         ("tagger.classifier.thresholds", []),
         ("tagger.classifier.thresholds", [1e10, 0, 0]),
@@ -291,7 +291,7 @@ def test_a_manifest_that_does_not_fit_its_files_is_not_written(tmp_path: Path) -
         write_bundle(tmp_path / "out", manifest(), {**files(), "words.txt": b"dog\ndog\n"})
     alone = manifest(heads=("captioner",))
     assert alone.captioner is not None
-    matching = dataclasses.replace(alone, captioner=dataclasses.replace(alone.captioner, matching=1.0))
+    rerank_weight = dataclasses.replace(alone, captioner=dataclasses.replace(alone.captioner, rerank_weight=1.0))
     with pytest.raises(BundleError, match="cannot match"):
-        write_bundle(tmp_path / "out", matching, files(("captioner",)))
+        write_bundle(tmp_path / "out", rerank_weight, files(("captioner",)))
     assert not list(tmp_path.iterdir())

@@ -7,9 +7,9 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from helpers.tiny_bundles import encoder, files, manifest
 from seetell.bundle import BundleError, write_bundle
 from seetell.bundle.graphs import check_graph
-from tiny_bundles import encoder, files, manifest
 
 
 def external(tensor: onnx.TensorProto, location: str = "../../secret.bin") -> None:

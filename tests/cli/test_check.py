@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> Path:
 def test_text(table: Path) -> None:
     result = CliRunner().invoke(app, [f"table:{table}"])
     assert result.exit_code == 0
-    assert "mine: 2 pictures, 2 captions" in result.stdout
+    assert "mine: 2 images, 2 captions" in result.stdout
     assert f"{table}:4: it names no file" in result.stdout
     assert str(table.parent / "absent.png") in result.stdout
 
@@ -36,8 +36,8 @@ def test_json(table: Path) -> None:
     assert len(content["unreadable"]) == 1
 
 
-def test_no_pictures(table: Path) -> None:
-    result = CliRunner().invoke(app, [f"table:{table}", "--no-pictures"])
+def test_no_images(table: Path) -> None:
+    result = CliRunner().invoke(app, [f"table:{table}", "--no-images"])
     assert result.exit_code == 0
     assert "absent.png" not in result.stdout
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a bundle, every verb says so in one line and exits with 1; none runs anything of it."""
+"""Whatever is wrong with a bundle, every command says so in one line and exits with 1; none runs anything of it."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-import tiny_bundles as tiny
+from helpers import tiny_bundles as tiny
 from seetell.cli import main
 
 Refused = Callable[..., str]
@@ -30,27 +30,27 @@ def damaged(whole: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
-    """What a verb says of a bundle that it refuses. A traceback would be an exception that leaves `main`."""
+    """What a command says of a bundle that it refuses. A traceback would be an exception that leaves `main`."""
     monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "added"))
-    picture = tmp_path / "red.png"
-    Image.new("RGB", (20, 12), (240, 20, 20)).save(picture)
+    image = tmp_path / "red.png"
+    Image.new("RGB", (20, 12), (240, 20, 20)).save(image)
 
-    def call(bundle: Path, verb: str = "caption") -> str:
+    def call(bundle: Path, command: str = "caption") -> str:
         arguments = {
-            "caption": ["caption", picture, "--bundle", bundle],
-            "tag": ["tag", picture, "--bundle", bundle, "--json"],
-            "similar": ["similar", picture, "red", "--bundle", bundle],
+            "caption": ["caption", image, "--bundle", bundle],
+            "tag": ["tag", image, "--bundle", bundle, "--json"],
+            "similar": ["similar", image, "red", "--bundle", bundle],
             "evaluate": ["evaluate", bundle, "--data", "scenes:20"],
             "show": ["bundles", "show", bundle],
             "add": ["bundles", "add", bundle],
-        }[verb]
+        }[command]
         monkeypatch.setattr(sys, "argv", ["seetell", *map(str, arguments)])
         with pytest.raises(SystemExit) as caught:
             main()
         printed = capsys.readouterr()
-        assert (caught.value.code, printed.out) == (1, ""), (verb, printed)
+        assert (caught.value.code, printed.out) == (1, ""), (command, printed)
         *before, line = printed.err.splitlines()
-        assert not before or verb == "evaluate"  # which tells how far it came
+        assert not before or command == "evaluate"  # which tells how far it came
         assert line.startswith(f"seetell: {bundle}")
         assert not (tmp_path / "added").exists()
         return line
@@ -81,19 +81,19 @@ def test_every_flipped_byte_of_the_description(damaged: Path, refused: Refused) 
     check_flips(damaged, refused, step=1)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_truncated_graphs_and_wrong_hashes(verb: str, damaged: Path, refused: Refused) -> None:
+@pytest.mark.parametrize("command", VERBS)
+def test_truncated_graphs_and_wrong_hashes(command: str, damaged: Path, refused: Refused) -> None:
     for name in sorted(tiny.files()):
         path = damaged / name
         good = path.read_bytes()
         for size in (0, len(good) // 2, len(good) - 1):
             path.write_bytes(good[:size])
-            assert f"{path}: this file is damaged" in refused(damaged, verb)
+            assert f"{path}: this file is damaged" in refused(damaged, command)
         path.write_bytes(good)
         flip(path, len(good) // 2)
-        assert f"{path}: this file is damaged" in refused(damaged, verb)
+        assert f"{path}: this file is damaged" in refused(damaged, command)
         path.unlink()
-        assert f"{path}: this file is missing" in refused(damaged, verb)
+        assert f"{path}: this file is missing" in refused(damaged, command)
         path.write_bytes(good)
 
 
@@ -104,24 +104,24 @@ def test_names_that_lead_elsewhere(name: str, damaged: Path, refused: Refused) -
         content["files"][name] = content["files"].pop("encoder.onnx")
 
     tiny.forge(damaged, change)
-    for verb in VERBS:
-        assert "cannot be the name of one of its files" in refused(damaged, verb)
+    for command in VERBS:
+        assert "cannot be the name of one of its files" in refused(damaged, command)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="making links needs rights on Windows")
 def test_links(damaged: Path, refused: Refused, whole: Path) -> None:
     (damaged / "encoder.onnx").unlink()
     (damaged / "encoder.onnx").symlink_to(whole / "encoder.onnx")
-    for verb in VERBS:
-        assert "link" in refused(damaged, verb)
+    for command in VERBS:
+        assert "link" in refused(damaged, command)
 
 
 @pytest.mark.parametrize(
-    ("verb", "name"), [("caption", "step"), ("tag", "tags"), ("similar", "texts"), ("evaluate", "encoder")]
+    ("command", "name"), [("caption", "step"), ("tag", "tags"), ("similar", "texts"), ("evaluate", "encoder")]
 )
 @pytest.mark.parametrize("kind", ["rubbish", "cut", "other"])
 def test_graphs_that_pass_as_whole_but_cannot_be_used(
-    verb: str, name: str, kind: str, damaged: Path, refused: Refused
+    command: str, name: str, kind: str, damaged: Path, refused: Refused
 ) -> None:
     """Sizes and hashes are right: whoever made the bundle made it wrong."""
     good = tiny.files()[f"{name}.onnx"]
@@ -129,4 +129,4 @@ def test_graphs_that_pass_as_whole_but_cannot_be_used(
     (damaged / f"{name}.onnx").write_bytes(data)
     right = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     tiny.forge(damaged, lambda content: content["files"].update({f"{name}.onnx": right}))
-    assert f"{name}.onnx: this graph" in refused(damaged, verb)
+    assert f"{name}.onnx: this graph" in refused(damaged, command)

@@ -14,18 +14,18 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+from helpers.tiny_bundles import write_tiny
 from seetell.cli import app
 from seetell.errors import SeetellError
 from seetell.web import bind
-from seetell.web.serving import address
-from tiny_bundles import write_tiny
+from seetell.web.server import address
 
 
 @pytest.fixture
 def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SEETELL_LIBRARY", str(tmp_path / "library"))
     monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
-    monkeypatch.setattr("seetell.bundle.places.builtin_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr("seetell.bundle.registry.builtin_folder", lambda: tmp_path / "none")
     monkeypatch.delenv("SEETELL_TOKEN", raising=False)
     write_tiny(tmp_path / "bundles" / "tiny")
     (tmp_path / "photos").mkdir()
@@ -67,7 +67,7 @@ def test_it_serves_what_it_indexes_until_it_is_told_to_stop(
 ) -> None:
     process, where = serving
     end = time.monotonic() + 30
-    while b'"pictures":3' not in ask(where, "/api/library")[1]:
+    while b'"images":3' not in ask(where, "/api/library")[1]:
         assert time.monotonic() < end
         time.sleep(0.1)
     assert ask(where, "/")[0] == 200
@@ -114,7 +114,7 @@ def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         port = first.getsockname()[1]
         with pytest.raises(SeetellError, match="cannot be had"):
             bind("127.0.0.1", port)
-        monkeypatch.setattr("seetell.web.serving.PORT", port)
+        monkeypatch.setattr("seetell.web.server.PORT", port)
         with bind("127.0.0.1") as second:  # not asked for: any will do
             assert second.getsockname()[1] not in (0, port)
             assert address(second, "0.0.0.0") == f"http://127.0.0.1:{second.getsockname()[1]}/"

@@ -10,8 +10,8 @@ Files = Callable[..., None]
 
 
 @pytest.fixture
-def pictures(tmp_path: Path) -> Files:
-    """Writes tiny pictures at the given paths under tmp_path, each of another colour."""
+def image_files(tmp_path: Path) -> Files:
+    """Writes tiny images at the given paths under tmp_path, each of another colour."""
     colours = iter(range(1, 1 << 24, 4099))
 
     def write(*names: str) -> None:

@@ -4,24 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from seetell.data import Dataset, PictureFile, Record, Skipped, check
+from seetell.data import Dataset, ImageFile, Record, Skipped, check
 from seetell.data.checks import SplitCount, Spread
 from seetell.progress import Event, Progress
 
-Pictures = Callable[..., None]
+ImageFiles = Callable[..., None]
 
 
 @pytest.fixture
-def dataset(pictures: Pictures, tmp_path: Path) -> Dataset:
-    """Six pictures: one damaged, one absent, one twice in its split, one in two splits and in none."""
-    pictures("a.png", "b.png")
+def dataset(image_files: ImageFiles, tmp_path: Path) -> Dataset:
+    """Six images: one damaged, one absent, one twice in its split, one in two splits and in none."""
+    image_files("a.png", "b.png")
     (tmp_path / "a again.png").write_bytes((tmp_path / "a.png").read_bytes())
     for copy in ("b held out.png", "b in none.png"):
         (tmp_path / copy).write_bytes((tmp_path / "b.png").read_bytes())
     (tmp_path / "cut.png").write_bytes((tmp_path / "b.png").read_bytes()[:45])
 
     def record(name: str, split: str, captions: tuple[str, ...] = (), labels: tuple[str, ...] = ()) -> Record:
-        return Record(name, PictureFile(tmp_path / name), captions, labels, split)
+        return Record(name, ImageFile(tmp_path / name), captions, labels, split)
 
     return Dataset(
         "mine",
@@ -48,7 +48,7 @@ def test_counts(dataset: Dataset) -> None:
         SplitCount("test", 1, 1, 0, 0),
         SplitCount("", 1, 0, 0, 0),
     )
-    assert report.pictures == 7
+    assert report.images == 7
     assert report.captions == Spread(0, 5 / 7, 2)
     assert report.labels == Spread(0, 3 / 7, 2)
     assert report.classes == 3
@@ -57,20 +57,20 @@ def test_counts(dataset: Dataset) -> None:
     assert report.usable
 
 
-def test_what_is_wrong_with_pictures(dataset: Dataset, tmp_path: Path) -> None:
+def test_what_is_wrong_with_images(dataset: Dataset, tmp_path: Path) -> None:
     report = check(dataset)
     assert [entry.where for entry in report.unreadable] == [str(tmp_path / "cut.png"), str(tmp_path / "absent.png")]
     assert "no such file" in report.unreadable[1].reason
     assert report.in_two_splits == ((("train", str(tmp_path / "b.png")), ("test", str(tmp_path / "b held out.png"))),)
 
 
-def test_without_pictures_nothing_is_read(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PictureFile, "read", None)
-    report = check(dataset, pictures=False)
-    assert (report.unreadable, report.in_two_splits, report.pictures_read) == ((), (), False)
+def test_without_images_nothing_is_read(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ImageFile, "read", None)
+    report = check(dataset, images=False)
+    assert (report.unreadable, report.in_two_splits, report.images_read) == ((), (), False)
     assert {split.duplicates for split in report.splits} == {None}
     assert report.usable
-    assert "pictures: not read" in report.lines()
+    assert "images: not read" in report.lines()
 
 
 def test_progress(dataset: Dataset) -> None:
@@ -84,15 +84,15 @@ def test_progress(dataset: Dataset) -> None:
 def test_the_text_names_everything(dataset: Dataset, tmp_path: Path) -> None:
     text = "\n".join(check(dataset).lines())
     for words in (
-        "mine: 7 pictures, 5 captions",
-        "3 pictures (1 duplicate), 4 captions, 3 labels",
-        "captions per picture: 0 to 2, 0.71 on average",
+        "mine: 7 images, 5 captions",
+        "3 images (1 duplicate), 4 captions, 3 labels",
+        "captions per image: 0 to 2, 0.71 on average",
         "5 words in the training split, 8 in all",
         "3 classes",
         "a note",
-        "unreadable or missing pictures: 2",
+        "unreadable or missing images: 2",
         f"{tmp_path / 'absent.png'}: there is no such file",
-        "pictures in two splits: 1",
+        "images in two splits: 1",
         "lines skipped: 1",
         "mine.csv:7: it names no file",
     ):
@@ -110,11 +110,11 @@ def test_long_lists_are_cut_unless_all_is_asked_for() -> None:
 
 def test_json_holds_everything(dataset: Dataset, tmp_path: Path) -> None:
     content = json.loads(json.dumps(check(dataset).to_json()))
-    assert (content["dataset"], content["usable"], content["pictures"], content["captions"]) == ("mine", True, 7, 5)
-    assert content["splits"][0] == {"split": "train", "pictures": 3, "captions": 4, "labels": 3, "duplicates": 1}
-    assert content["captions_per_picture"] == {"least": 0, "mean": 5 / 7, "most": 2}
+    assert (content["dataset"], content["usable"], content["images"], content["captions"]) == ("mine", True, 7, 5)
+    assert content["splits"][0] == {"split": "train", "images": 3, "captions": 4, "labels": 3, "duplicates": 1}
+    assert content["captions_per_image"] == {"least": 0, "mean": 5 / 7, "most": 2}
     assert content["vocabulary"] == {"train": 5, "all": 8}
-    assert content["unreadable"][1]["picture"] == str(tmp_path / "absent.png")
+    assert content["unreadable"][1]["image"] == str(tmp_path / "absent.png")
     assert [each["split"] for each in content["in_two_splits"][0]] == ["train", "test"]
     assert content["skipped"] == [{"where": "mine.csv:7", "reason": "it names no file"}]
     assert content["notes"] == ["a note"]

@@ -10,7 +10,7 @@ from seetell.data.coco import coco
 from seetell.errors import DatasetError
 
 Write = Callable[[str, str], Path]
-Pictures = Callable[..., None]
+ImageFiles = Callable[..., None]
 
 CATEGORIES = [{"id": 18, "name": "dog"}, {"id": 1, "name": "person"}, {"id": 44, "name": "bottle"}]
 
@@ -41,8 +41,8 @@ def entry(number: int, split: str, text: str = "A dog .") -> dict[str, Any]:
     return {"filepath": where, "filename": file, "cocoid": number, "split": split, "sentences": [{"raw": text}]}
 
 
-def test_published_files(write: Write, pictures: Pictures, tmp_path: Path) -> None:
-    pictures("train2017/000000000001.jpg", "images/val2017/000000000002.jpg")
+def test_published_files(write: Write, image_files: ImageFiles, tmp_path: Path) -> None:
+    image_files("train2017/000000000001.jpg", "images/val2017/000000000002.jpg")
     train = write(
         "annotations/captions_train2017.json",
         published(
@@ -68,7 +68,7 @@ def test_published_files(write: Write, pictures: Pictures, tmp_path: Path) -> No
     ]
     assert dataset.classes == ("dog", "person", "bottle")
     assert dataset.label_order() == ["person", "bottle", "dog"]
-    assert [record.picture.name for record in dataset.records] == [
+    assert [record.image.name for record in dataset.records] == [
         str(tmp_path / "train2017/000000000001.jpg"),
         str(tmp_path / "train2017/000000000003.jpg"),
         str(tmp_path / "images/val2017/000000000002.jpg"),
@@ -79,8 +79,8 @@ def test_published_files(write: Write, pictures: Pictures, tmp_path: Path) -> No
     ]
 
 
-def test_labels_alone(write: Write, pictures: Pictures, tmp_path: Path) -> None:
-    pictures("train2014/COCO_train2014_000000000001.jpg")
+def test_labels_alone(write: Write, image_files: ImageFiles, tmp_path: Path) -> None:
+    image_files("train2014/COCO_train2014_000000000001.jpg")
     write(
         "instances_train2014.json",
         published(images=images(1, prefix="COCO_train2014_"), annotations=instances((1, 1), (1, 99)), categories=True),
@@ -90,8 +90,8 @@ def test_labels_alone(write: Write, pictures: Pictures, tmp_path: Path) -> None:
     assert len(dataset.skipped) == 1
 
 
-def test_years(write: Write, pictures: Pictures, tmp_path: Path) -> None:
-    pictures("train2017/000000000001.jpg")
+def test_years(write: Write, image_files: ImageFiles, tmp_path: Path) -> None:
+    image_files("train2017/000000000001.jpg")
     for year, prefix in ((2014, "COCO_train2014_"), (2017, "")):
         content = published(images=images(1, prefix=prefix), annotations=captions((1, f"In {year}")))
         write(f"annotations/captions_train{year}.json", content)
@@ -99,13 +99,13 @@ def test_years(write: Write, pictures: Pictures, tmp_path: Path) -> None:
     assert "year=2014" in coco(tmp_path).notes[0]
     older = coco(tmp_path, year="2014")
     assert older.records[0].captions == ("In 2014",)
-    # The picture is there under its name of 2017.
-    assert older.records[0].picture.name == str(tmp_path / "train2017/000000000001.jpg")
+    # The image is there under its name of 2017.
+    assert older.records[0].image.name == str(tmp_path / "train2017/000000000001.jpg")
     assert older.notes == ()
 
 
-def test_karpathy_with_labels(write: Write, pictures: Pictures, tmp_path: Path) -> None:
-    pictures("train2017/000000000001.jpg", "val2014/COCO_val2014_000000000002.jpg", "train2017/000000000003.jpg")
+def test_karpathy_with_labels(write: Write, image_files: ImageFiles, tmp_path: Path) -> None:
+    image_files("train2017/000000000001.jpg", "val2014/COCO_val2014_000000000002.jpg", "train2017/000000000003.jpg")
     entries = [entry(1, "train"), entry(2, "test"), entry(3, "restval"), entry(4, "val")]
     write("dataset_coco.json", json.dumps({"images": entries, "dataset": "coco"}))
     for split, pairs in (("train", [(1, 1), (1, 1)]), ("val", [(2, 18), (9, 18)])):
@@ -120,14 +120,14 @@ def test_karpathy_with_labels(write: Write, pictures: Pictures, tmp_path: Path) 
         ("03.jpg", (), "train"),
         ("04.jpg", (), "val"),
     ]
-    assert [Path(record.picture.name).is_file() for record in dataset.records] == [True, True, True, False]
+    assert [Path(record.image.name).is_file() for record in dataset.records] == [True, True, True, False]
     assert dataset.skipped == ()
     assert [record.key[-6:] for record in coco(tmp_path, restval="extra").split("extra")] == ["03.jpg"]
     assert coco(tmp_path, year="2014").split("test") == []
 
 
-def test_karpathys_tests(write: Write, pictures: Pictures, tmp_path: Path) -> None:
-    pictures("val2014/COCO_val2014_000000000000.jpg")
+def test_karpathys_tests(write: Write, image_files: ImageFiles, tmp_path: Path) -> None:
+    image_files("val2014/COCO_val2014_000000000000.jpg")
     write("dataset_coco.json", json.dumps({"images": [entry(n, "test") for n in range(5000)]}))
     assert len(coco(tmp_path).split("test")) == 5000
     assert len(coco(tmp_path, test="5k").split("test")) == 5000
@@ -137,8 +137,8 @@ def test_karpathys_tests(write: Write, pictures: Pictures, tmp_path: Path) -> No
     assert "1,000 of 5,000" in short.notes[0]
 
 
-def test_a_test_from_the_validation_pictures(write: Write, pictures: Pictures, tmp_path: Path) -> None:
-    pictures("val2017/000000000000.jpg")
+def test_a_test_from_the_validation_images(write: Write, image_files: ImageFiles, tmp_path: Path) -> None:
+    image_files("val2017/000000000000.jpg")
     write("captions_val2017.json", published(images=images(*range(1500)), annotations=[]))
     dataset = coco(tmp_path, test="1k")
     assert Counter(record.split for record in dataset.records) == {"val": 500, "test": 1000}
@@ -148,7 +148,7 @@ def test_a_test_from_the_validation_pictures(write: Write, pictures: Pictures, t
         coco(tmp_path, test="5k")
 
 
-def test_what_cannot_be_read_is_said(write: Write, pictures: Pictures, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_said(write: Write, image_files: ImageFiles, tmp_path: Path) -> None:
     for options, words in (
         ({"year": "2015"}, "year=2014 or year=2017"),
         ({"test": "2k"}, "test=1k or test=5k"),
@@ -159,9 +159,9 @@ def test_what_cannot_be_read_is_said(write: Write, pictures: Pictures, tmp_path:
         with pytest.raises(DatasetError, match=words):
             coco(tmp_path, **options)
     write("captions_val2017.json", published(images=images(1), annotations=[]))
-    with pytest.raises(DatasetError, match=r"no pictures.*images=FOLDER"):
+    with pytest.raises(DatasetError, match=r"no images.*images=FOLDER"):
         coco(tmp_path)
-    pictures("val2017/000000000001.jpg")
+    image_files("val2017/000000000001.jpg")
     write("captions_val2017.json", '{"images": 3}')
     with pytest.raises(DatasetError, match=r"captions_val2017\.json"):
         coco(tmp_path)

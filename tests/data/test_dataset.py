@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from seetell.data import Dataset, PictureFile, Record, Skipped, union
-from seetell.errors import DatasetError, PictureError
+from seetell.data import Dataset, ImageFile, Record, Skipped, union
+from seetell.errors import DatasetError, ImageError
 
 
 def record(file: str, split: str, *labels: str, key: str = "") -> Record:
-    return Record(key or file, PictureFile(Path("photos") / file), labels=labels, split=split)
+    return Record(key or file, ImageFile(Path("photos") / file), labels=labels, split=split)
 
 
 def test_split_and_label_order() -> None:
@@ -46,13 +46,13 @@ def test_keys_that_collide_are_told_apart() -> None:
     assert both.notes == ("photos: note",)
 
 
-def test_a_held_out_picture_is_never_trained_on() -> None:
+def test_a_held_out_image_is_never_trained_on() -> None:
     files = ("trained", "tested", "validated", "none", "both")
     first = Dataset("first", tuple(map(record, files, ("train", "test", "val", "test", "train"))))
     second = Dataset(
         "second",
         tuple(
-            Record(f"2-{file}", PictureFile(Path("photos/../photos") / file), split=split)
+            Record(f"2-{file}", ImageFile(Path("photos/../photos") / file), split=split)
             for file, split in zip(files, ("test", "extra", "test", "", "train"), strict=True)
         ),
     )
@@ -72,12 +72,12 @@ def test_a_held_out_picture_is_never_trained_on() -> None:
         assert reasons["tested"] == "held out as test in first, so not taken as extra from second"
 
 
-def test_a_picture_that_cannot_be_read(tmp_path: Path) -> None:
+def test_an_image_that_cannot_be_read(tmp_path: Path) -> None:
     for path, words in (
         (tmp_path / "absent.jpg", "no such file"),
         (tmp_path, "not a file"),
         (Path("nul\0l"), "cannot be read"),
     ):
-        with pytest.raises(PictureError, match=words) as error:
-            PictureFile(path).read()
+        with pytest.raises(ImageError, match=words) as error:
+            ImageFile(path).read()
         assert error.value.where == str(path)

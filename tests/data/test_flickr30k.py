@@ -7,12 +7,12 @@ import pytest
 from seetell.data.flickr30k import flickr30k
 
 Write = Callable[[str, str], Path]
-Pictures = Callable[..., None]
+ImageFiles = Callable[..., None]
 
 
 @pytest.fixture(autouse=True)
-def _pictures(pictures: Pictures) -> None:
-    pictures(*(f"flickr30k-images/{name}.jpg" for name in (10, 11, 12)))
+def _images(image_files: ImageFiles) -> None:
+    image_files(*(f"flickr30k-images/{name}.jpg" for name in (10, 11, 12)))
 
 
 def test_token_file_and_lists_without_suffixes(write: Write, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_table_with_its_own_splits(write: Write, tmp_path: Path) -> None:
         (("One .", "Uno, dos ."), "train"),
         (("Two .",), "val"),
     ]
-    assert dataset.notes == (f"pictures in {tmp_path} without captions: 1",)
+    assert dataset.notes == (f"images in {tmp_path} without captions: 1",)
 
 
 def test_karpathy(write: Write, tmp_path: Path) -> None:

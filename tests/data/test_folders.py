@@ -35,7 +35,7 @@ def root(tmp_path: Path) -> Path:
         ("ER/B.png", ["deep/er/b.PNG"]),
         ("photos/a.jpg", ["a.jpg"]),  # the root's own name
         ("A.JPG", ["a.jpg"]),
-        ("birds/1.jpg", []),  # never another folder's picture of the same name
+        ("birds/1.jpg", []),  # never another folder's image of the same name
         ("ats/1.jpg", []),  # nor half a folder's name
         ("d.jpg", []),
         ("nothing.jpg", []),
@@ -58,10 +58,10 @@ def test_accents_as_macos_writes_them(tmp_path: Path) -> None:
     assert [path.exists() for path in found] == [True]
 
 
-def test_counts_pictures_and_expects_others_beside_them(root: Path) -> None:
+def test_counts_images_and_expects_others_beside_them(root: Path) -> None:
     (root / "train" / "e.jpg").touch()
     folder = Folder(root)
-    assert folder.pictures == 6
+    assert folder.images == 6
     assert folder.expected("absent.jpg") == root / "train" / "absent.jpg"
     assert folder.expected("cats/absent.jpg") == root / "cats" / "absent.jpg"
 

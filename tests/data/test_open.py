@@ -7,7 +7,7 @@ from seetell.data import open_dataset
 from seetell.errors import DatasetError
 
 Write = Callable[[str, str], Path]
-Pictures = Callable[..., None]
+ImageFiles = Callable[..., None]
 
 
 def problem(spec: str) -> str:
@@ -16,8 +16,8 @@ def problem(spec: str) -> str:
     return str(error.value)
 
 
-def test_each_kind(write: Write, pictures: Pictures, tmp_path: Path) -> None:
-    pictures("8k/images/a.jpg", "30k/images/b.jpg", "coco/train2017/000000000001.jpg")
+def test_each_kind(write: Write, image_files: ImageFiles, tmp_path: Path) -> None:
+    image_files("8k/images/a.jpg", "30k/images/b.jpg", "coco/train2017/000000000001.jpg")
     write("8k/Flickr8k.token.txt", "a.jpg#0\tOne\n")
     write("30k/results.token", "b.jpg#0\tOne\n")
     write("coco/captions_train2017.json", '{"images": [{"id": 1, "file_name": "000000000001.jpg"}], "annotations": []}')
@@ -34,14 +34,14 @@ def test_each_kind(write: Write, pictures: Pictures, tmp_path: Path) -> None:
         assert len(dataset.records) == 1
 
 
-def test_where_the_pictures_are(
-    write: Write, pictures: Pictures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_where_the_images_are(
+    write: Write, image_files: ImageFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pictures("tables/R&D/a.jpg", "here/a.jpg")
+    image_files("tables/R&D/a.jpg", "here/a.jpg")
     table = write("tables/mine.csv", "file,split\na.jpg,train\n")
-    assert open_dataset(f"table:{table}?images=R&D").records[0].picture.name == str(tmp_path / "tables/R&D/a.jpg")
+    assert open_dataset(f"table:{table}?images=R&D").records[0].image.name == str(tmp_path / "tables/R&D/a.jpg")
     monkeypatch.chdir(tmp_path)
-    assert open_dataset("table:tables/mine.csv?images=here").records[0].picture.name == str(Path("here/a.jpg"))
+    assert open_dataset("table:tables/mine.csv?images=here").records[0].image.name == str(Path("here/a.jpg"))
     assert "absent" in problem(f"table:{table}?images=absent")
 
 
@@ -67,14 +67,14 @@ def test_a_limit_takes_a_fair_and_steady_sample_of_each_split(write: Write) -> N
     dataset = open_dataset(f"table:{few}?limit=6")
     assert [len(dataset.split(name)) for name in ("train", "val")] == [6, 6]
     assert [record.key for record in dataset.split("train")] != [f"{number}.jpg" for number in (1, 2, 3, 5, 6, 7)]
-    assert "28 pictures left out" in dataset.notes[-1]
+    assert "28 images left out" in dataset.notes[-1]
     same = [record.key for record in open_dataset(f"table:{many}?limit=6").split("val")]
     assert [record.key for record in dataset.split("val")] == same
     assert len(open_dataset(f"table:{few}?limit=30").split("train")) == 30
     assert "limit is 0" in problem(f"table:{few}?limit=0")
 
 
-def test_extra_pictures_may_be_trained_on(write: Write) -> None:
+def test_extra_images_may_be_trained_on(write: Write) -> None:
     table = write("mine.csv", "file,split\na.jpg,train\nb.jpg,extra\nc.jpg,test\n")
     assert [record.split for record in open_dataset(f"table:{table}").records] == ["train", "extra", "test"]
     assert [record.split for record in open_dataset(f"table:{table}?extra=train").records] == ["train", "train", "test"]

@@ -1,4 +1,4 @@
-"""Scenes: drawn pictures must agree with their own truth, and be the same everywhere."""
+"""Scenes: drawn images must agree with their own truth, and be the same everywhere."""
 
 import re
 from collections import Counter
@@ -83,7 +83,7 @@ def read_caption(caption: str, truth: Scene) -> tuple[str, list[Group]]:
         article, size, colour, kind, plural = match.groups()
         count = NUMBERS[article.lower()]
         fitting = [group for group in truth.groups if (group.kind, group.colour) == (kind, colour)]
-        assert len(fitting) == 1, f"{match[0]!r} is not in the picture: {caption}"
+        assert len(fitting) == 1, f"{match[0]!r} is not in the image: {caption}"
         assert fitting[0].count == count, caption
         assert size is None or SIZES[size] == fitting[0].size, caption
         assert bool(plural) == (count > 1 and kind != "fish"), caption
@@ -101,7 +101,7 @@ def read_caption(caption: str, truth: Scene) -> tuple[str, list[Group]]:
     return words.replace(grounds[0], "G"), named
 
 
-SENTENCE = re.compile(r"(?:there (?P<verb>is|are) )?(?P<said>.+) G|G there (?P<verb_last>is|are) (?P<said_last>.+)")
+SENTENCE = re.compile(r"(?:there (?P<command>is|are) )?(?P<said>.+) G|G there (?P<verb_last>is|are) (?P<said_last>.+)")
 
 
 @pytest.mark.parametrize("start", range(0, 400, 100))
@@ -112,9 +112,9 @@ def test_every_caption_is_true(start, dataset, truths):
             words, named = read_caption(caption, truth)
             sentence = SENTENCE.fullmatch(words)
             assert sentence, caption
-            said, verb = sentence["said"] or sentence["said_last"], sentence["verb"] or sentence["verb_last"]
-            if verb:
-                assert (verb == "is") == (named[0].count == 1), caption
+            said, command = sentence["said"] or sentence["said_last"], sentence["command"] or sentence["verb_last"]
+            if command:
+                assert (command == "is") == (named[0].count == 1), caption
             if re.fullmatch(r"0|0 and 1|0, 1 and 2", said):
                 continue
             if said == "0 between 1 and 2":
@@ -141,7 +141,7 @@ def test_captions_differ_in_wording_and_detail(dataset, truths):
         assert sum(number == len(truth.groups) for number in mentions) >= 4
 
 
-def test_labels_are_what_is_in_the_picture(dataset, truths):
+def test_labels_are_what_is_in_the_image(dataset, truths):
     for record, truth in zip(dataset.records, truths, strict=True):
         assert set(record.labels) == {truth.ground} | {group.kind for group in truth.groups}
         assert list(record.labels) == [label for label in dataset.classes if label in record.labels]
@@ -213,8 +213,8 @@ HUES = {
 @pytest.mark.parametrize("index", range(1, 60, 3))
 def test_things_have_the_colour_that_is_said(index):
     truth = scene(7, index)
-    picture = draw(truth)
-    hue, saturation, _ = (np.asarray(band, dtype=float) for band in picture.convert("HSV").split())
+    image = draw(truth)
+    hue, saturation, _ = (np.asarray(band, dtype=float) for band in image.convert("HSV").split())
     for group in truth.groups:
         low, high = HUES[group.colour]
         degrees = hue / 255 * 360
@@ -224,23 +224,23 @@ def test_things_have_the_colour_that_is_said(index):
             assert (of_colour & (saturation > 150))[part].mean() > 0.12, (truth.index, group)
 
 
-def test_pictures_are_png_and_the_same_every_time():
+def test_images_are_png_and_the_same_every_time():
     first, again = scenes(6).records, scenes(6).records
     assert first == again
     for one, other in zip(first, again, strict=True):
-        data = one.picture.read()
-        assert data == other.picture.read()
-        with Image.open(BytesIO(data)) as picture:
-            assert (picture.format, picture.mode, picture.size) == ("PNG", "RGB", (256, 256))
-    assert len({record.picture.read() for record in first}) == 6
-    assert first[3].picture.name == "scene-7-00003.png"
+        data = one.image.read()
+        assert data == other.image.read()
+        with Image.open(BytesIO(data)) as image:
+            assert (image.format, image.mode, image.size) == ("PNG", "RGB", (256, 256))
+    assert len({record.image.read() for record in first}) == 6
+    assert first[3].image.name == "scene-7-00003.png"
 
 
 def test_another_seed_gives_other_scenes():
     ours, others = scenes(20, seed=1), scenes(20, seed=2)
     assert not {record.captions for record in ours.records} & {record.captions for record in others.records}
     assert not {record.key for record in ours.records} & {record.key for record in others.records}
-    assert ours.records[0].picture.read() != others.records[0].picture.read()
+    assert ours.records[0].image.read() != others.records[0].image.read()
 
 
 def test_a_scene_does_not_depend_on_how_many_there_are(dataset):

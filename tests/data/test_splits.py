@@ -39,7 +39,7 @@ def test_the_held_out_side_wins(first: str, second: str, kept: str) -> None:
 
 def test_by_hash_against_exact_arithmetic() -> None:
     for number in range(300):
-        name = f"picture {number}.jpg"
+        name = f"image {number}.jpg"
         place = int(sha256(name.encode()).hexdigest()[:16], 16)  # of 2**64
         expected = "train" if 8 * place < 6 * 2**64 else "val" if 8 * place < 7 * 2**64 else "test"
         assert by_hash(name, {"train": 6000, "val": 1000, "test": 1000}) == expected

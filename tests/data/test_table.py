@@ -3,15 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from seetell.data.records import PictureFile, Record
+from seetell.data.records import ImageFile, Record
 from seetell.data.splits import by_hash
 from seetell.data.table import table
 
 Write = Callable[[str, str], Path]
-Pictures = Callable[..., None]
+ImageFiles = Callable[..., None]
 
 
-def test_rows_of_one_picture_are_merged(write: Write, tmp_path: Path) -> None:
+def test_rows_of_one_image_are_merged(write: Write, tmp_path: Path) -> None:
     path = write(
         "mine.csv",
         "file,split,caption,labels\n"
@@ -23,17 +23,15 @@ def test_rows_of_one_picture_are_merged(write: Write, tmp_path: Path) -> None:
     dataset = table(path)
     assert dataset.name == "mine"
     assert dataset.records == (
-        Record(
-            *("b.jpg", PictureFile(tmp_path / "b.jpg"), ("One dog", "Two dogs"), ("animal", "ball", "dog"), "train")
-        ),
-        Record("a.jpg", PictureFile(tmp_path / "a.jpg"), ("A cat",), ("cat",), "val"),
+        Record(*("b.jpg", ImageFile(tmp_path / "b.jpg"), ("One dog", "Two dogs"), ("animal", "ball", "dog"), "train")),
+        Record("a.jpg", ImageFile(tmp_path / "a.jpg"), ("A cat",), ("cat",), "val"),
     )
     assert dataset.classes == ("animal", "ball", "cat", "dog")
     assert [(entry.where, entry.reason) for entry in dataset.skipped] == [(f"{path}:5", "repeats line 2")]
     assert dataset.notes == ()
 
 
-def test_a_picture_that_two_splits_claim_is_held_out(write: Write) -> None:
+def test_an_image_that_two_splits_claim_is_held_out(write: Write) -> None:
     path = write(
         "a.csv",
         "file,split,caption\na.jpg,train,One\na.jpg,test,Two\nb.jpg,test,One\nb.jpg,extra,Two\nc.jpg,,1\nc.jpg,train,2",
@@ -57,14 +55,16 @@ def test_without_a_split_column_the_hash_decides(write: Write) -> None:
     assert "80/10/10" in dataset.notes[0]
 
 
-def test_pictures_are_found_in_the_folder_then_beside_the_table(
-    write: Write, pictures: Pictures, tmp_path: Path
+def test_images_are_found_in_the_folder_then_beside_the_table(
+    write: Write, image_files: ImageFiles, tmp_path: Path
 ) -> None:
-    pictures("photos/a.jpg", "photos/deep/b.JPG", "tables/c.jpg", "photos/x/1.jpg", "photos/y/1.jpg", "photos/rest.jpg")
+    image_files(
+        "photos/a.jpg", "photos/deep/b.JPG", "tables/c.jpg", "photos/x/1.jpg", "photos/y/1.jpg", "photos/rest.jpg"
+    )
     absolute = tmp_path / "tables" / "c.jpg"
     path = write("tables/t.csv", f"file,split\na.jpg,train\nb.jpg,\nc.jpg,\nx\\1.jpg,\n1.jpg,\nd.jpg,\n{absolute},\n")
     dataset = table(path, images=tmp_path / "photos")
-    assert [record.picture.name for record in dataset.records] == [
+    assert [record.image.name for record in dataset.records] == [
         str(tmp_path / name)
         for name in (
             "photos/a.jpg",
@@ -78,13 +78,13 @@ def test_pictures_are_found_in_the_folder_then_beside_the_table(
     (ambiguous,) = dataset.skipped
     assert ambiguous.where == f"{path}:6"
     assert "x, y" in ambiguous.reason
-    assert dataset.notes == (f"pictures in {tmp_path / 'photos'} that are not in the table: 2",)
+    assert dataset.notes == (f"images in {tmp_path / 'photos'} that are not in the table: 2",)
 
 
-def test_opening_does_not_ask_for_each_picture(
-    write: Write, pictures: Pictures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_opening_does_not_ask_for_each_image(
+    write: Write, image_files: ImageFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pictures(*(f"photos/{number}.jpg" for number in range(20)))
+    image_files(*(f"photos/{number}.jpg" for number in range(20)))
     path = write("t.csv", "file,split\n" + "".join(f"{number}.jpg,train\n" for number in range(20)))
     asked: list[Path] = []
     stat = Path.stat

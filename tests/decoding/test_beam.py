@@ -1,11 +1,11 @@
-"""Beam search against exhaustive search, against a slow one, and against itself one picture at a time."""
+"""Beam search against exhaustive search, against a slow one, and against itself one image at a time."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_models import END, START, Recurrent, exhaustive, lawful, slow_beam
 
+from helpers.toy_models import END, START, Recurrent, exhaustive, lawful, slow_beam
 from seetell.decoding import Decoded, Rules, beam_search, greedy
 from seetell.decoding.beam import best_continuations
 from seetell.errors import SeetellError
@@ -82,20 +82,20 @@ def test_a_narrow_beam_with_a_token_finds_what_the_slow_search_finds(
 
 @pytest.mark.parametrize("required", [None, np.arange(50, 59)[:, None]])
 @pytest.mark.parametrize("alpha", [0.0, 0.7])
-def test_a_batch_is_decoded_as_its_pictures_one_by_one(alpha: float, required: np.ndarray | None) -> None:
+def test_a_batch_is_decoded_as_its_images_one_by_one(alpha: float, required: np.ndarray | None) -> None:
     model = Recurrent(words=5000, seed=3)  # large enough for the groups of a large vocabulary
     features = model.features(9)
     rules = Rules(START, END, max_length=12, block_ngrams=2)
     together = beam_search(model, features, rules, beam=3, alpha=alpha, n_best=2, required=required)
-    for picture, best in enumerate(together):
+    for image, best in enumerate(together):
         [alone] = beam_search(
             model,
-            features[picture : picture + 1],
+            features[image : image + 1],
             rules,
             beam=3,
             alpha=alpha,
             n_best=2,
-            required=None if required is None else required[picture : picture + 1],
+            required=None if required is None else required[image : image + 1],
         )
         for one, other in zip(best, alone, strict=True):
             np.testing.assert_array_equal(one.tokens, other.tokens)
@@ -121,7 +121,7 @@ def test_probabilities_attention_and_gate_belong_to_their_tokens() -> None:
             np.testing.assert_allclose(found.gate, gates[:-1])
 
 
-def test_pictures_that_are_done_leave_the_batch() -> None:
+def test_images_that_are_done_leave_the_batch() -> None:
     model = Recurrent(words=6, seed=1, sharpness=3.0)
     rules = Rules(START, END, max_length=30)
     found = beam_search(model, model.features(20), rules, beam=3)

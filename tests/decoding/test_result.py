@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from toy_models import END, START, Recurrent, exhaustive
 
+from helpers.toy_models import END, START, Recurrent, exhaustive
 from seetell.decoding import Decoded, Rules, beam_search, label_confidences, step_confidences
 
 

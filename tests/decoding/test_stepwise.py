@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_models import END, START, Recurrent, all_sequences, lawful, slow_greedy
 
+from helpers.toy_models import END, START, Recurrent, all_sequences, lawful, slow_greedy
 from seetell.decoding import Rules, greedy, sample
 from seetell.decoding.sampling import _draw, _nucleus
 
@@ -43,7 +43,7 @@ def test_rows_that_end_leave_the_batch() -> None:
     assert len(set(lengths)) > 2
 
 
-def test_no_pictures_no_sequences() -> None:
+def test_no_images_no_sequences() -> None:
     model = Recurrent()
     assert greedy(model, model.features(0), Rules(START, END)) == []
     assert sample(model, model.features(0), Rules(START, END)) == []
@@ -94,7 +94,7 @@ def test_the_seed_decides() -> None:
     assert drawn(1) != drawn(2)
 
 
-def test_a_pictures_luck_does_not_hang_on_its_neighbours() -> None:
+def test_an_images_luck_does_not_hang_on_its_neighbours() -> None:
     model = Recurrent(words=12, seed=6, sharpness=1.0)
     rules = Rules(START, END, max_length=8)
     features = model.features(6)

@@ -7,13 +7,13 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+from helpers.tiny_bundles import write_tiny
 from seetell.cli import app
 from seetell.data import open_dataset
 from seetell.errors import DatasetError, SeetellError
 from seetell.evaluation import evaluate_bundle
 from seetell.metrics import caption_scores
-from seetell.runtime import open_bundle
-from tiny_bundles import write_tiny
+from seetell.runtime import open_model
 
 COLOURS = {"red": (230, 20, 20), "green": (20, 230, 20), "blue": (20, 20, 230)}
 
@@ -24,7 +24,7 @@ def table(tmp_path: Path) -> str:
     for name, colour in COLOURS.items():
         Image.new("RGB", (16, 16), colour).save(tmp_path / f"{name}.png")
         rows.append(f"{name}.png\ttest\ta {name} thing\t{'red;green' if name == 'red' else name}")
-    (tmp_path / "bad.png").write_bytes(b"not a picture")
+    (tmp_path / "bad.png").write_bytes(b"not an image")
     rows.append("bad.png\ttest\ta red thing\tred")
     (tmp_path / "mine.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return f"table:{tmp_path / 'mine.tsv'}"
@@ -33,12 +33,12 @@ def table(tmp_path: Path) -> str:
 def test_every_head_is_scored_on_what_can_be_read(tmp_path: Path, table: str) -> None:
     dataset = open_dataset(table)
     readable = [record for record in dataset.split("test") if record.key != "bad.png"]
-    with open_bundle(write_tiny(tmp_path / "tiny").path) as suite:
-        reports = evaluate_bundle(suite, dataset, "test", meteor=False)
-        told = [" ".join(suite.captioner(record.picture).best.words) for record in readable]
-        chosen = [set(suite.tagger(record.picture).labels) for record in readable]
+    with open_model(write_tiny(tmp_path / "tiny").path) as model:
+        reports = evaluate_bundle(model, dataset, "test", meteor=False)
+        told = [" ".join(model.captioner(record.image).best.words) for record in readable]
+        chosen = [set(model.tagger(record.image).labels) for record in readable]
     assert set(reports) == {"captioner", "tagger", "retriever"}
-    assert all((report["pictures"], report["unreadable"]) == (3, 1) for report in reports.values())
+    assert all((report["images"], report["unreadable"]) == (3, 1) for report in reports.values())
     expected = caption_scores(told, [record.captions for record in readable], meteor=False)
     assert reports["captioner"]["metrics"] == pytest.approx(expected)
     right = [len(tags & set(record.labels)) for tags, record in zip(chosen, readable, strict=True)]
@@ -48,8 +48,8 @@ def test_every_head_is_scored_on_what_can_be_read(tmp_path: Path, table: str) ->
 
 
 def test_a_split_with_nothing_to_compare_is_refused(tmp_path: Path, table: str) -> None:
-    with open_bundle(write_tiny(tmp_path / "tiny").path) as suite, pytest.raises(DatasetError, match="'val'"):
-        evaluate_bundle(suite, open_dataset(table), "val")
+    with open_model(write_tiny(tmp_path / "tiny").path) as model, pytest.raises(DatasetError, match="'val'"):
+        evaluate_bundle(model, open_dataset(table), "val")
 
 
 def test_the_verb_prints_a_line_a_head(tmp_path: Path, table: str) -> None:
@@ -58,12 +58,12 @@ def test_the_verb_prints_a_line_a_head(tmp_path: Path, table: str) -> None:
     assert result.exit_code == 0, result.output
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert [line["kind"] for line in lines] == ["captioner", "tagger", "retriever"]
-    assert all({"metrics", "split", "pictures", "protocol"} <= line.keys() for line in lines)
+    assert all({"metrics", "split", "images", "protocol"} <= line.keys() for line in lines)
     text = CliRunner().invoke(app, ["evaluate", bundle, "--data", table])
     assert "sum_of_recalls" in text.stdout
-    matched = CliRunner().invoke(app, ["evaluate", bundle, "--data", table, "--matching", "0.7"])
-    assert "fit with the picture counting 0.7" in matched.stdout
+    matched = CliRunner().invoke(app, ["evaluate", bundle, "--data", table, "--rerank-weight", "0.7"])
+    assert "fit with the image counting 0.7" in matched.stdout
     assert "fit with" not in text.stdout
     alone = str(write_tiny(tmp_path / "alone", ("captioner",)).path)
     with pytest.raises(SeetellError, match="cannot match"):
-        CliRunner().invoke(app, ["evaluate", alone, "--data", table, "--matching", "1"], catch_exceptions=False)
+        CliRunner().invoke(app, ["evaluate", alone, "--data", table, "--rerank-weight", "1"], catch_exceptions=False)

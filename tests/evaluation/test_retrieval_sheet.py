@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seetell.data import Record
-from seetell.evaluation.retrieval_sheet import Embedded, caption_query, chosen, picture_query, retrieval_sheets
+from seetell.evaluation.retrieval_sheet import Embedded, caption_query, chosen, image_query, retrieval_sheets
 from seetell.metrics import retrieval_ranks
 from seetell.similarity import SIMILARITIES
 from seetell.text import WordVectors
@@ -19,11 +19,11 @@ class Nowhere:
     name: str
 
     def read(self) -> bytes:
-        raise AssertionError("finding the queries needs no picture")
+        raise AssertionError("finding the queries needs no image")
 
 
 def embedded(similarity: str = "cosine", *, ties: bool = False) -> Embedded:
-    """Twelve pictures with none to three captions each, at random places, or all at a few."""
+    """Twelve images with none to three captions each, at random places, or all at a few."""
     random = np.random.default_rng(5)
     owners = np.repeat(np.arange(12), [3, 0, 1, 2, 3, 1, 2, 2, 1, 3, 0, 2])
     captions = [f"caption {row} of a dog" for row in range(len(owners))]
@@ -33,27 +33,27 @@ def embedded(similarity: str = "cosine", *, ties: bool = False) -> Embedded:
         )
         for row in range(12)
     ]
-    pictures, texts = random.normal(size=(12, 4)), random.normal(size=(len(owners), 4))
+    images, texts = random.normal(size=(12, 4)), random.normal(size=(len(owners), 4))
     if ties:
-        pictures, texts = np.sign(pictures), np.sign(texts)
-    return Embedded(records, captions, pictures, texts, owners, SIMILARITIES[similarity])
+        images, texts = np.sign(images), np.sign(texts)
+    return Embedded(records, captions, images, texts, owners, SIMILARITIES[similarity])
 
 
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("similarity", ["cosine", "order", "euclidean"])
 def test_the_first_right_answer_is_where_the_rank_says(similarity: str, ties: bool) -> None:
     split = embedded(similarity, ties=ties)
-    by_picture, by_caption = retrieval_ranks(split.pictures, split.texts, split.owners, similarity=split.similarity)
-    for row in np.flatnonzero(by_picture).tolist():
-        query = picture_query(split, row, int(by_picture[row]), VECTORS, k=len(split.texts))
-        assert [found.right for found in query.found].index(True) + 1 == by_picture[row]
+    by_image, by_caption = retrieval_ranks(split.images, split.texts, split.owners, similarity=split.similarity)
+    for row in np.flatnonzero(by_image).tolist():
+        query = image_query(split, row, int(by_image[row]), VECTORS, k=len(split.texts))
+        assert [found.right for found in query.found].index(True) + 1 == by_image[row]
         assert sum(found.right for found in query.found) == len(query.captions) == len(query.record.captions)
         scores = [found.score for found in query.found]
         assert scores == sorted(scores, reverse=True)
         for found in query.found:
             assert found.right == (found.caption.text in query.record.captions)
     for row in range(len(split.texts)):
-        query_ = caption_query(split, row, int(by_caption[row]), VECTORS, k=len(split.pictures))
+        query_ = caption_query(split, row, int(by_caption[row]), VECTORS, k=len(split.images))
         assert [found.right for found in query_.found].index(True) + 1 == by_caption[row]
         assert [found.record for found in query_.found if found.right] == [query_.record]
         assert query_.caption.text in query_.record.captions
@@ -75,9 +75,9 @@ def test_words_are_marked_like_their_partners_in_the_ground_truth() -> None:
     owners = np.array([0, 0, 1])
     captions = ["A dog runs", "the dog", "A puppy and a cat"]
     records = [Record("a", Nowhere("a"), ("A dog runs", "the dog")), Record("b", Nowhere("b"), ("A puppy and a cat",))]
-    pictures, texts = np.array([[1.0, 0.2], [0, 1.0]]), np.array([[0.5, 1], [1, 0.2], [1, 0.3]])
-    split = Embedded(records, captions, pictures, texts, owners)
-    query = picture_query(split, 0, 1, VECTORS, k=2)
+    images, texts = np.array([[1.0, 0.2], [0, 1.0]]), np.array([[0.5, 1], [1, 0.2], [1, 0.3]])
+    split = Embedded(records, captions, images, texts, owners)
+    query = image_query(split, 0, 1, VECTORS, k=2)
     assert [found.caption.text for found in query.found] == ["the dog", "A puppy and a cat"]
     assert [(pair.own, pair.found) for pair in query.pairs] == [("dog", "dog"), ("dog", "puppy")]
     marks = [[(text.text[m.start : m.end], m.meaning) for m in text.marks] for text in query.captions]
@@ -86,9 +86,7 @@ def test_words_are_marked_like_their_partners_in_the_ground_truth() -> None:
         [("dog", 0)],
         [("puppy", 0)],
     ]
-    reverse = caption_query(
-        split, 2, 2, VECTORS, k=2
-    )  # finds picture a, whose caption with the most in common is shown
+    reverse = caption_query(split, 2, 2, VECTORS, k=2)  # finds image a, whose caption with the most in common is shown
     assert reverse.found[0].record.key == "a"
     assert [(pair.own, pair.found) for pair in reverse.pairs][:1] == [("puppy", "dog")]
     assert [mark.meaning for mark in reverse.caption.marks][:1] == [0]
@@ -98,12 +96,12 @@ def test_three_sheets_of_both_directions() -> None:
     sheets = retrieval_sheets(embedded(), VECTORS, count=2, k=3)
     assert list(sheets) == ["best", "worst", "random"]
     for sheet in sheets.values():
-        assert len(sheet.pictures) == len(sheet.captions) == 2
+        assert len(sheet.images) == len(sheet.captions) == 2
         assert all(len(query.found) == 3 for query in sheet.queries)
-    assert max(q.rank for q in sheets["best"].pictures) <= min(q.rank for q in sheets["worst"].pictures)
+    assert max(q.rank for q in sheets["best"].images) <= min(q.rank for q in sheets["worst"].images)
 
 
-def test_a_picture_without_captions_can_be_found() -> None:
+def test_an_image_without_captions_can_be_found() -> None:
     split = embedded()
     found = caption_query(split, 0, 1, VECTORS, k=12).found
     assert {each.record.key for each in found if not each.caption.text} == {"1.jpg", "10.jpg"}
@@ -111,5 +109,5 @@ def test_a_picture_without_captions_can_be_found() -> None:
 
 def test_tables_that_do_not_fit_together_are_refused() -> None:
     split = embedded()
-    with pytest.raises(ValueError, match="12 records, 11 pictures"):
-        Embedded(split.records, split.captions, split.pictures[1:], split.texts, split.owners)
+    with pytest.raises(ValueError, match="12 records, 11 images"):
+        Embedded(split.records, split.captions, split.images[1:], split.texts, split.owners)

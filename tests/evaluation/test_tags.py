@@ -30,12 +30,12 @@ TOLD = np.array(
 
 def test_examples() -> None:
     found = analyse(TRUTH, TOLD, LABELS)
-    assert found.pictures == 5
+    assert found.images == 5
     assert found.perfect == [1, 0]
     assert found.wrong == [2]
 
 
-def test_a_picture_without_labels_and_without_tags_is_no_example() -> None:
+def test_an_image_without_labels_and_without_tags_is_no_example() -> None:
     found = analyse(np.zeros((2, 2), dtype=bool), np.array([[False, False], [True, False]]), ("a", "b"))
     assert found.perfect == []
     assert found.wrong == [1]
@@ -48,10 +48,10 @@ def test_by_number_and_by_label() -> None:
     assert found.by_count[1].recall == pytest.approx(100 / 3)
     assert [report.label for report in found.by_label] == ["ball", "dog", "person", "toaster"]
     ball, dog, person, toaster = found.by_label
-    assert (ball.pictures, ball.told, ball.f1) == (2, 2, 100)
+    assert (ball.images, ball.told, ball.f1) == (2, 2, 100)
     assert person.precision == person.recall == person.f1 == pytest.approx(200 / 3)
     assert (dog.f1, dog.precision) == (pytest.approx(200 / 3), pytest.approx(200 / 3))
-    assert (toaster.pictures, toaster.told, toaster.precision, toaster.recall, toaster.f1) == (0, 1, 0, None, None)
+    assert (toaster.images, toaster.told, toaster.precision, toaster.recall, toaster.f1) == (0, 1, 0, None, None)
 
 
 def test_company_against_a_slow_count() -> None:

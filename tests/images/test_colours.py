@@ -6,10 +6,10 @@ import zlib
 
 import numpy as np
 import pytest
-from fuzz import png_chunk
 from PIL import Image
 
-from seetell.errors import PictureError
+from helpers.fuzz import png_chunk
+from seetell.errors import ImageError
 from seetell.images import decode
 
 RED, GREEN, WHITE = (255, 0, 0), (0, 255, 0), (255, 255, 255)
@@ -85,7 +85,7 @@ def test_missing_measurements_are_dark() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, 1e9])
-def test_a_constant_32_bit_picture_is_decoded(value: float) -> None:
+def test_a_constant_32_bit_image_is_decoded(value: float) -> None:
     image = decode(Image.fromarray(np.full((3, 4), value, np.float32)))
     assert image.getcolors() == [(12, (0, 0, 0))]
 
@@ -184,8 +184,8 @@ def test_arrays() -> None:
         (np.array([[np.nan, 1.0]]), "nan"),
     ],
 )
-def test_arrays_that_are_no_pictures(array: np.ndarray, reason: str) -> None:
-    with pytest.raises(PictureError, match=reason) as caught:
+def test_arrays_that_are_no_images(array: np.ndarray, reason: str) -> None:
+    with pytest.raises(ImageError, match=reason) as caught:
         decode(array, name="frame 7")
     assert caught.value.where == "frame 7"
 

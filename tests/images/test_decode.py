@@ -12,17 +12,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzz import healthy_files
 from PIL import Image, ImageOps
 
-from seetell.errors import PictureError
-from seetell.images import PICTURE_SUFFIXES, decode, is_picture_name, picture_name
+from helpers.fuzz import healthy_files
+from seetell.errors import ImageError
+from seetell.images import IMAGE_SUFFIXES, decode, image_name, is_image_name
 
 decoding = importlib.import_module("seetell.images.decode")  # the name in the package is the function's
 
 
-def picture(width: int = 60, height: int = 40) -> Image.Image:
-    """A smooth picture without symmetry."""
+def photo(width: int = 60, height: int = 40) -> Image.Image:
+    """A smooth image without symmetry."""
     x, y = np.meshgrid(np.linspace(0, 1, width), np.linspace(0, 1, height))
     channels = [x, y, (x * y) ** 2]
     return Image.fromarray((np.stack(channels, axis=2) * 255).astype(np.uint8))
@@ -47,9 +47,9 @@ def heic(image: Image.Image, **options: object) -> bytes:
 
 @pytest.mark.parametrize("kind", ["PNG", "BMP", "TIFF", "JPEG", "WEBP", "GIF"])
 def test_formats(kind: str, tmp_path: Path) -> None:
-    image = picture()
+    image = photo()
     content = saved(image, kind)
-    path = tmp_path / "a picture, ünnamed"
+    path = tmp_path / "an image, ünnamed"
     path.write_bytes(content)
     for source in (content, path, str(path)):
         got = decode(source)
@@ -59,21 +59,21 @@ def test_formats(kind: str, tmp_path: Path) -> None:
 
 
 def test_heic() -> None:
-    image = picture(64, 48)
+    image = photo(64, 48)
     assert difference(decode(heic(image, quality=90)), image) < 4
 
 
 def test_heic_is_upright_once() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
-    image = picture(64, 48)
+    image = photo(64, 48)
     got = decode(heic(image, quality=90, exif=exif.tobytes()))
     assert difference(got, image.rotate(270, expand=True)) < 4
 
 
 def test_heic_without_pillow_heif_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pillow_heif", None)
-    with pytest.raises(PictureError, match="pip install pillow-heif") as caught:
+    with pytest.raises(ImageError, match="pip install pillow-heif") as caught:
         decode(b"\0\0\0\x18ftypheic" + bytes(100), name="phone.heic")
     assert caught.value.where == "phone.heic"
 
@@ -85,8 +85,8 @@ def test_the_first_frame(kind: str) -> None:
     assert difference(got, frames[0]) < 3
 
 
-def test_a_photograph_with_a_second_picture_inside() -> None:
-    image = picture(640, 480)
+def test_a_photograph_with_a_second_image_inside() -> None:
+    image = photo(640, 480)
     content = saved(image, "MPO", save_all=True, append_images=[Image.new("RGB", (640, 480))])
     assert difference(decode(content), image) < 3
     assert decode(content, at_least=60).size == (160, 120)
@@ -97,8 +97,8 @@ def test_a_photograph_with_a_second_picture_inside() -> None:
 def test_orientation(kind: str, orientation: int) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
-    upright = picture()
-    # The stored picture is the one that the EXIF standard's turn makes upright again.
+    upright = photo()
+    # The stored image is the one that the EXIF standard's turn makes upright again.
     undo = {
         1: lambda i: i,
         2: ImageOps.mirror,
@@ -117,18 +117,18 @@ def test_orientation(kind: str, orientation: int) -> None:
 def test_orientations_that_do_not_exist_are_ignored(orientation: int) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
-    assert decode(saved(picture(), "JPEG", exif=exif)).size == (60, 40)
+    assert decode(saved(photo(), "JPEG", exif=exif)).size == (60, 40)
 
 
-def test_damaged_exif_does_not_cost_the_picture() -> None:
+def test_damaged_exif_does_not_cost_the_image() -> None:
     for exif in (b"Exif\0\0", b"Exif\0\0MM\0*\xff\xff\xff\xff", b"Exif\0\0II*\0\x08\0\0\0\x05\0\x12\x01"):
-        assert decode(saved(picture(), "JPEG", exif=exif)).size == (60, 40)
-        assert decode(saved(picture(), "PNG", exif=exif[6:])).size == (60, 40)
+        assert decode(saved(photo(), "JPEG", exif=exif)).size == (60, 40)
+        assert decode(saved(photo(), "PNG", exif=exif[6:])).size == (60, 40)
 
 
 def test_pillow_never_warns() -> None:
     exif = b"Exif\0\0II*\0\x08\0\0\0\x05\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0" + bytes(5)
-    content = saved(picture(), "JPEG", exif=exif)
+    content = saved(photo(), "JPEG", exif=exif)
     # Pillow itself does warn about this file.
     with pytest.warns(UserWarning, match="EXIF"), Image.open(io.BytesIO(content)) as image:
         image.getexif().get(0x0112)
@@ -137,8 +137,8 @@ def test_pillow_never_warns() -> None:
         assert decode(content).size in ((60, 40), (40, 60))
 
 
-def test_a_large_picture_is_no_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = saved(picture(), "PNG")
+def test_a_large_image_is_no_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = saved(photo(), "PNG")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 60 * 40 - 1)  # Pillow itself would warn
     assert decode(content).size == (60, 40)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)  # and now refuse
@@ -147,17 +147,17 @@ def test_a_large_picture_is_no_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_pixel_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "MAX_PIXELS", 60 * 40)
-    assert decode(saved(picture(), "JPEG")).size == (60, 40)
+    assert decode(saved(photo(), "JPEG")).size == (60, 40)
     monkeypatch.setattr(decoding, "MAX_PIXELS", 60 * 40 - 1)
-    for source in (saved(picture(), "JPEG"), saved(picture(), "PNG"), picture()):
-        with pytest.raises(PictureError, match="too large: 60 × 40 pixels"):
+    for source in (saved(photo(), "JPEG"), saved(photo(), "PNG"), photo()):
+        with pytest.raises(ImageError, match="too large: 60 × 40 pixels"):
             decode(source, at_least=5)
 
 
 @pytest.mark.parametrize("at_least", [1, 24, 25, 50, 100, 101, 400])
 @pytest.mark.parametrize("size", [(800, 600), (601, 803), (400, 201)])
 def test_reduced_decoding_keeps_twice_the_pixels(size: tuple[int, int], at_least: int) -> None:
-    content = saved(picture(*size), "JPEG")
+    content = saved(photo(*size), "JPEG")
     reduced = decode(content, at_least=at_least)
     assert min(reduced.size) >= min(*size, 2 * at_least)
     scale = max(s for s in (1, 2, 4, 8) if s == 1 or min(size) // (2 * at_least) >= s)
@@ -169,27 +169,27 @@ def test_reduced_decoding_keeps_twice_the_pixels(size: tuple[int, int], at_least
 
 
 def test_only_jpeg_is_reduced() -> None:
-    assert decode(saved(picture(800, 600), "PNG"), at_least=10).size == (800, 600)
+    assert decode(saved(photo(800, 600), "PNG"), at_least=10).size == (800, 600)
 
 
-def test_a_pillow_picture_is_left_as_it_is() -> None:
+def test_a_pillow_image_is_left_as_it_is() -> None:
     exif = Image.Exif()
     exif[0x0112] = 3
-    image = Image.open(io.BytesIO(saved(picture(), "JPEG", exif=exif)))
+    image = Image.open(io.BytesIO(saved(photo(), "JPEG", exif=exif)))
     before = image.tobytes()
     got = decode(image)
     assert difference(got, image.rotate(180)) == 0
     assert image.tobytes() == before
     assert image.getexif()[0x0112] == 3
-    rgb = picture()
+    rgb = photo()
     again = decode(rgb)
     again.paste("black", (0, 0, 60, 40))
-    assert difference(rgb, picture()) == 0
+    assert difference(rgb, photo()) == 0
 
 
-def test_a_pillow_picture_that_fails_to_load() -> None:
-    image = Image.open(io.BytesIO(saved(picture(), "PNG")[:200]))
-    with pytest.raises(PictureError, match="cut off"):
+def test_a_pillow_image_that_fails_to_load() -> None:
+    image = Image.open(io.BytesIO(saved(photo(), "PNG")[:200]))
+    with pytest.raises(ImageError, match="cut off"):
         decode(image)
 
 
@@ -197,41 +197,41 @@ def test_a_pillow_picture_that_fails_to_load() -> None:
     ("content", "reason"),
     [
         (b"", "the file is empty"),
-        (b"hello, world", "text, not a picture"),
-        (b"a" + ("é" * 600).encode(), "text, not a picture"),  # byte 512 is the first half of a character
-        ("\ufeff{}".encode(), "text, not a picture"),
-        (bytes(100), "not a picture, or not of a format"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n\x80", "not a picture, or not of a format"),
+        (b"hello, world", "text, not an image"),
+        (b"a" + ("é" * 600).encode(), "text, not an image"),  # byte 512 is the first half of a character
+        ("\ufeff{}".encode(), "text, not an image"),
+        (bytes(100), "not an image, or not of a format"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n\x80", "not an image, or not of a format"),
         (b"\0\0\0\x1cftypavif" + bytes(100), "AVIF"),
-        (saved(picture(), "JPEG")[:-200], "JPEG file is cut off"),
-        (saved(picture(), "PNG")[:-200], "PNG file is cut off"),
+        (saved(photo(), "JPEG")[:-200], "JPEG file is cut off"),
+        (saved(photo(), "PNG")[:-200], "PNG file is cut off"),
         (b"\xff\xd8\xff" + bytes(100), "JPEG file is damaged"),
         (b"II*\0\x08\0\0\0\0\0", "TIFF file is damaged"),
     ],
 )
-def test_bytes_that_are_no_pictures(content: bytes, reason: str) -> None:
-    with pytest.raises(PictureError, match=reason) as caught:
+def test_bytes_that_are_no_images(content: bytes, reason: str) -> None:
+    with pytest.raises(ImageError, match=reason) as caught:
         decode(content, name="upload 3")
     assert caught.value.where == "upload 3"
     assert caught.value.remedy
-    with pytest.raises(PictureError) as caught:
+    with pytest.raises(ImageError) as caught:
         decode(content)
-    assert caught.value.where == "picture"
+    assert caught.value.where == "image"
 
 
-def test_a_picture_without_pixels() -> None:
-    with pytest.raises(PictureError, match=r"no pixels \(0 × 5\)"):
+def test_an_image_without_pixels() -> None:
+    with pytest.raises(ImageError, match=r"no pixels \(0 × 5\)"):
         decode(Image.new("RGB", (0, 5)))
-    gif = bytearray(saved(picture(), "GIF"))
+    gif = bytearray(saved(photo(), "GIF"))
     gif[6:10] = bytes(4)
-    with pytest.raises(PictureError):
+    with pytest.raises(ImageError):
         decode(bytes(gif[:13]))
 
 
 def test_only_allowed_formats_are_opened() -> None:
     for kind in ("PPM", "TGA", "ICO", "EPS", "PCX"):
-        content = saved(picture(), kind)
-        with pytest.raises(PictureError):
+        content = saved(photo(), kind)
+        with pytest.raises(ImageError):
             decode(content)
 
 
@@ -251,39 +251,39 @@ def test_whatever_a_plug_in_raises(error: Exception, moment: str, monkeypatch: p
         raise error
 
     monkeypatch.setattr(JpegImageFile, moment, fail)
-    with pytest.raises(PictureError) as caught:
-        decode(saved(picture(), "JPEG"), name="holiday.jpg")
+    with pytest.raises(ImageError) as caught:
+        decode(saved(photo(), "JPEG"), name="holiday.jpg")
     assert caught.value.where == "holiday.jpg"
     assert "JPEG" in caught.value.problem
 
 
-def test_a_keyboard_interrupt_is_not_a_damaged_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_keyboard_interrupt_is_not_a_damaged_image(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(image: Image.Image) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(decoding, "to_rgb", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        decode(picture())
+        decode(photo())
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "folder.jpg"
     folder.mkdir()
-    with pytest.raises(PictureError, match="directory, not a picture") as caught:
+    with pytest.raises(ImageError, match="directory, not an image") as caught:
         decode(folder)
     assert caught.value.where == str(folder)
-    with pytest.raises(PictureError, match="no such file"):
+    with pytest.raises(ImageError, match="no such file"):
         decode(tmp_path / "missing.jpg")
-    with pytest.raises(PictureError, match="cannot be opened"):
+    with pytest.raises(ImageError, match="cannot be opened"):
         decode("nul\0byte.jpg")
     path = tmp_path / "secret.jpg"
-    path.write_bytes(saved(picture(), "JPEG"))
+    path.write_bytes(saved(photo(), "JPEG"))
 
     def deny(*args: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(decoding, "open", deny, raising=False)
-    with pytest.raises(PictureError, match="permission") as caught:
+    with pytest.raises(ImageError, match="permission") as caught:
         decode(path)
     assert caught.value.remedy
 
@@ -291,20 +291,20 @@ def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise FileNotFoundError(2, "No such file or directory")
 
     monkeypatch.setattr(decoding, "open", vanish)  # after it was looked at
-    with pytest.raises(PictureError, match="no such file"):
+    with pytest.raises(ImageError, match="no such file"):
         decode(path)
 
 
 def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "photo.jpg"
-    path.write_bytes(saved(picture(), "JPEG"))
+    path.write_bytes(saved(photo(), "JPEG"))
 
     class Failing(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(decoding, "open", lambda *args: Failing(), raising=False)
-    with pytest.raises(PictureError, match=r"reading failed \(Input/output error\)"):
+    with pytest.raises(ImageError, match=r"reading failed \(Input/output error\)"):
         decode(path)
 
 
@@ -312,7 +312,7 @@ def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.timeout(20)
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jpg")
-    with pytest.raises(PictureError, match="not a regular file"):
+    with pytest.raises(ImageError, match="not a regular file"):
         decode(tmp_path / "pipe.jpg")
 
 
@@ -339,23 +339,23 @@ def test_many_threads(tmp_path: Path) -> None:
     assert together == alone
 
 
-def test_picture_names() -> None:
+def test_image_names() -> None:
     for name in ("a.jpg", "B.JPEG", "c.PnG", "dir/d.webp", "e.tar.gif", "f.heic", "g.tiff", "h.bmp"):
-        assert is_picture_name(name)
-        assert is_picture_name(Path(name))
+        assert is_image_name(name)
+        assert is_image_name(Path(name))
     for name in ("a.txt", "jpg", ".jpg", "a.jpg.part", "a", "", "b.pdf", "dir.jpg/x", "._a.jpg", "x/._b.png"):
-        assert not is_picture_name(name)
-    assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in PICTURE_SUFFIXES)
+        assert not is_image_name(name)
+    assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in IMAGE_SUFFIXES)
 
 
-def test_what_pictures_are_called(tmp_path: Path) -> None:
+def test_what_images_are_called(tmp_path: Path) -> None:
     path = tmp_path / "x.png"
-    path.write_bytes(saved(picture(), "PNG"))
-    assert picture_name(path) == str(path)
+    path.write_bytes(saved(photo(), "PNG"))
+    assert image_name(path) == str(path)
     with Image.open(path) as image:
-        assert picture_name(image) == str(path)
-    for source in (b"", picture(), np.zeros((2, 2))):
-        assert picture_name(source) == "picture"
+        assert image_name(image) == str(path)
+    for source in (b"", photo(), np.zeros((2, 2))):
+        assert image_name(source) == "image"
 
 
 def test_importing_the_room_is_cheap() -> None:

@@ -5,9 +5,9 @@ import warnings
 from pathlib import Path
 
 import pytest
-from fuzz import healthy_files, malformed_files
 
-from seetell.errors import PictureError
+from helpers.fuzz import healthy_files, malformed_files
+from seetell.errors import ImageError
 from seetell.images import decode
 
 
@@ -16,7 +16,7 @@ def test_malformed_files_decode_or_are_named(tmp_path: Path) -> None:
     paths = malformed_files(tmp_path)
     assert len(paths) >= 200
     decoded: list[str] = []
-    refused: dict[Path, PictureError] = {}
+    refused: dict[Path, ImageError] = {}
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         for path in paths:
@@ -26,7 +26,7 @@ def test_malformed_files_decode_or_are_named(tmp_path: Path) -> None:
                 assert image.mode == "RGB"
                 assert len(image.tobytes()) == 3 * image.width * image.height
                 decoded.append(path.name)
-            except PictureError as error:
+            except ImageError as error:
                 refused[path] = error
             assert time.perf_counter() - start < 10, f"{path.name} took too long"
     assert not [str(warning.message) for warning in warned]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seetell.errors import PictureError, SeetellError
+from seetell.errors import ImageError, SeetellError
 from seetell.images import Preparation, decode
 
 
-def picture(width: int, height: int, seed: int = 0) -> Image.Image:
+def photo(width: int, height: int, seed: int = 0) -> Image.Image:
     return Image.fromarray(np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8))
 
 
@@ -33,16 +33,16 @@ def test_only_bytes_are_scaled() -> None:
         Preparation(size=4, resize=4).scale(np.zeros((1, 4, 4, 3), np.float32))  # type: ignore[arg-type]
 
 
-def test_the_centre_of_a_picture_that_needs_no_resizing() -> None:
-    image = picture(11, 8)
+def test_the_centre_of_an_image_that_needs_no_resizing() -> None:
+    image = photo(11, 8)
     got = Preparation(size=4, resize=8).pixels(image)
     # (11 − 4) / 2 = 3.5 goes to the even 4; (8 − 4) / 2 = 2
     assert (got == np.asarray(image)[None, 2:6, 4:8]).all()
     assert got.flags.writeable  # as PyTorch asks of what it shares
 
 
-def test_ten_crops_of_a_picture_that_needs_no_resizing() -> None:
-    image = picture(9, 8)
+def test_ten_crops_of_an_image_that_needs_no_resizing() -> None:
+    image = photo(9, 8)
     got = Preparation(size=5, resize=8, crops="ten").pixels(image)
     pixels = np.asarray(image)
     mirror = pixels[:, ::-1]
@@ -56,7 +56,7 @@ def test_ten_crops_of_a_picture_that_needs_no_resizing() -> None:
     assert Preparation(size=5, resize=8).crop_count == 1
 
 
-def test_squashing_sees_the_whole_picture() -> None:
+def test_squashing_sees_the_whole_image() -> None:
     image = Image.new("RGB", (40, 10), "black")
     image.paste("white", (0, 0, 20, 10))
     got = Preparation(size=8, resize=8, fit="squash").pixels(image)[0]
@@ -69,19 +69,19 @@ def test_squashing_sees_the_whole_picture() -> None:
 @pytest.mark.parametrize("crops", ["centre", "ten"])
 def test_shapes_for_all_proportions(size: tuple[int, int], fit: str, crops: str) -> None:
     preparation = Preparation(size=24, resize=29, fit=fit, crops=crops)  # type: ignore[arg-type]
-    got = preparation(picture(*size))
+    got = preparation(photo(*size))
     assert got.shape == (preparation.crop_count, 3, 24, 24)
     assert got.dtype == np.float32
-    assert (got == preparation(picture(*size))).all()
+    assert (got == preparation(photo(*size))).all()
 
 
 def test_open_is_decoding_and_preparing() -> None:
     stream = io.BytesIO()
-    picture(90, 70).save(stream, "PNG")
+    photo(90, 70).save(stream, "PNG")
     preparation = Preparation(size=32, resize=40, interpolation="bicubic")
     content = stream.getvalue()
     assert (preparation.open(content) == preparation(decode(content))).all()
-    with pytest.raises(PictureError) as caught:
+    with pytest.raises(ImageError) as caught:
         preparation.open(content[:100], name="half.png")
     assert caught.value.where == "half.png"
 
@@ -97,16 +97,16 @@ def test_large_photographs_are_decoded_small_and_look_the_same() -> None:
     assert abs(quick - preparation(decode(stream.getvalue()))).mean() < 0.02
 
 
-def test_threads_of_a_picture_are_refused_by_name() -> None:
+def test_threads_of_an_image_are_refused_by_name() -> None:
     thread = Image.new("RGB", (1, 60_000))
     preparation = Preparation(size=224, resize=256)
-    with pytest.raises(PictureError, match="too long and thin") as caught:
+    with pytest.raises(ImageError, match="too long and thin") as caught:
         preparation.open(thread, name="thread.png")
     assert caught.value.where == "thread.png"
     assert Preparation(size=224, resize=256, fit="squash")(thread).shape == (1, 3, 224, 224)
 
 
-def test_pictures_must_be_rgb() -> None:
+def test_images_must_be_rgb() -> None:
     with pytest.raises(ValueError, match="must be RGB"):
         Preparation(size=4, resize=4)(Image.new("L", (5, 5)))
 
@@ -114,7 +114,7 @@ def test_pictures_must_be_rgb() -> None:
 @pytest.mark.parametrize("size", [(640, 480), (480, 640), (301, 200), (7, 5), (100, 100)])
 @pytest.mark.parametrize("fit", ["shorter", "squash"])
 def test_the_visible_box_is_what_the_crop_shows(size: tuple[int, int], fit: str) -> None:
-    # Red grows from left to right and green from top to bottom, so colours tell the place in the picture.
+    # Red grows from left to right and green from top to bottom, so colours tell the place in the image.
     width, height = size
     x, y = np.meshgrid((np.arange(width) + 0.5) / width, (np.arange(height) + 0.5) / height)
     image = Image.fromarray((np.stack([x, y, x * 0], axis=2) * 255).round().astype(np.uint8))

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from seetell.images import Preparation
-from seetell.learn.augmentation import random_pixels
+from seetell.learn.training.augmentation import random_pixels
 
 PREPARATION = Preparation(size=32, resize=36)
 

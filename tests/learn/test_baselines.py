@@ -6,7 +6,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from seetell.learn.baselines import ConsensusCaptioner, template_caption
+from seetell.learn.reproduction.baselines import ConsensusCaptioner, template_caption
 
 CAPTIONS = [
     ["a brown dog runs on grass", "a dog runs on the grass", "an animal outside"],
@@ -40,13 +40,13 @@ def plain_consensus(pool: list[list[str]]) -> list[str]:
 
 
 @pytest.mark.parametrize(("query", "nearest"), [([1.0, 0.0], (0, 1)), ([0.0, 3.0], (2, 3))])
-def test_the_caption_is_the_consensus_of_the_nearest_pictures(query: list[float], nearest: tuple[int, int]) -> None:
+def test_the_caption_is_the_consensus_of_the_nearest_images(query: list[float], nearest: tuple[int, int]) -> None:
     captioner = ConsensusCaptioner(FEATURES, TOKENISED, neighbours=2)
-    pool = [caption for picture in nearest for caption in TOKENISED[picture]]
+    pool = [caption for image in nearest for caption in TOKENISED[image]]
     assert captioner(np.array([query])) == [plain_consensus(pool)]
 
 
-def test_many_pictures_at_once_and_more_neighbours_than_pictures() -> None:
+def test_many_images_at_once_and_more_neighbours_than_images() -> None:
     captioner = ConsensusCaptioner(FEATURES, TOKENISED, neighbours=50)
     pool = [caption for group in TOKENISED for caption in group]
     assert captioner(FEATURES, batch=3) == [plain_consensus(pool)] * 4
@@ -62,7 +62,7 @@ def test_an_outlier_is_never_the_consensus() -> None:
         (["dog"], "there is a dog"),
         (["apple", "dog"], "there is an apple and a dog"),
         (["dog", "two cars", "stairs"], "there is a dog, two cars and stairs"),
-        ([], "there is a picture"),
+        ([], "there is an image"),
     ],
 )
 def test_templates(labels: list[str], caption: str) -> None:

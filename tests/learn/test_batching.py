@@ -5,7 +5,15 @@ import time
 import numpy as np
 import pytest
 
-from seetell.learn.batching import Sequences, all_captions, chunks, length_buckets, one_caption, prefetch, together
+from seetell.learn.training.batching import (
+    Sequences,
+    all_captions,
+    chunks,
+    length_buckets,
+    one_caption,
+    prefetch,
+    together,
+)
 
 
 def test_sequences_pad_only_to_their_own_longest() -> None:
@@ -20,8 +28,8 @@ def test_sequences_pad_only_to_their_own_longest() -> None:
     assert len(sequences) == 4
 
 
-def test_one_caption_takes_each_picture_once_and_in_time_every_caption() -> None:
-    owners = np.repeat(np.arange(50), np.arange(50) % 5 + 1)  # one to five captions a picture
+def test_one_caption_takes_each_image_once_and_in_time_every_caption() -> None:
+    owners = np.repeat(np.arange(50), np.arange(50) % 5 + 1)  # one to five captions an image
     seen = set()
     for epoch in range(60):
         batches = one_caption(owners, 8, np.random.default_rng(epoch))
@@ -45,12 +53,12 @@ def test_all_captions_takes_every_caption_once() -> None:
     assert [len(b) for b in batches] == [7] * 6 + [8]  # a last one of a single sample joins its neighbour
 
 
-def test_together_keeps_a_pictures_captions_in_one_batch() -> None:
+def test_together_keeps_an_images_captions_in_one_batch() -> None:
     owners = np.repeat(np.arange(40), np.arange(40) % 5 + 1)
     batches = together(owners, 12, np.random.default_rng(0))
     assert sorted(np.concatenate(batches)) == list(range(len(owners)))
     seen = [set(owners[batch]) for batch in batches]
-    assert sum(map(len, seen)) == 40  # no picture is in two
+    assert sum(map(len, seen)) == 40  # no image is in two
     assert {len(some) for some in seen} <= {4, 5}
     assert seen != [set(owners[batch]) for batch in together(owners, 12, np.random.default_rng(1))]
 

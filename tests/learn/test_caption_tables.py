@@ -3,16 +3,16 @@
 from pathlib import Path
 
 import pytest
-from sample_records import sample
 
+from helpers.sample_records import sample
 from seetell.data import open_dataset
-from seetell.learn.claims import SAYS
 from seetell.learn.recipes import load
-from seetell.learn.records import RowRecord
-from seetell.learn.reproduce import reproduce
-from seetell.learn.results import write_results
-from seetell.learn.tables import table
-from seetell.learn.training.caption_figures import CaptionRow, ToldCaption, caption_blocks, some_captions
+from seetell.learn.reproduction.caption_figures import CaptionRow, ToldCaption, caption_blocks, some_captions
+from seetell.learn.reproduction.claims import SAYS
+from seetell.learn.reproduction.records import RowRecord
+from seetell.learn.reproduction.reproduce import reproduce
+from seetell.learn.reproduction.results import write_results
+from seetell.learn.reproduction.tables import table
 
 SMALL = ["encoder.name=test_efficientnet@random", "phases.epochs=1", "decoding.maximum_length=5", "decoding.beam=2"]
 
@@ -52,10 +52,10 @@ def test_rows_without_training_and_rows_tested_again(tmp_path: Path) -> None:
     assert "(vaishali-attention-" in pages["vaishali.md"].decode()
 
 
-def test_pictures_of_ones_own_are_shown_with_attention(tmp_path: Path) -> None:
+def test_images_of_ones_own_are_shown_with_attention(tmp_path: Path) -> None:
     paths = [tmp_path / "one.png", tmp_path / "two.png"]
     for path, record in zip(paths, open_dataset("scenes:40").split("test"), strict=False):
-        path.write_bytes(record.picture.read())
+        path.write_bytes(record.image.read())
     out = tmp_path / "out"
     page = reproduce(table("xu-table1"), ["scenes:40"], out, rows=["attend-soft"], settings=SMALL, show=paths)
     sheets = sorted(path.name for path in out.glob("*.png") if "attention" in path.name)
@@ -63,24 +63,24 @@ def test_pictures_of_ones_own_are_shown_with_attention(tmp_path: Path) -> None:
     assert all(sheet in page.read_text(encoding="utf-8") for sheet in sheets)
 
 
-def told(picture: int, cider: float) -> ToldCaption:
-    return ToldCaption(f"{picture}.jpg", f"caption {picture}", [f"reference {picture}", "another"], cider)
+def told(image: int, cider: float) -> ToldCaption:
+    return ToldCaption(f"{image}.jpg", f"caption {image}", [f"reference {image}", "another"], cider)
 
 
 def test_a_record_keeps_the_best_the_worst_and_the_same_some() -> None:
-    scores = [(picture * 7) % 30 for picture in range(30)]
-    kept = some_captions([told(picture, score) for picture, score in enumerate(scores)])
-    order = sorted(range(30), key=lambda picture: -scores[picture])
-    assert [one["picture"] for one in kept["best"]] == [f"{picture}.jpg" for picture in order[:4]]
-    assert [one["picture"] for one in kept["worst"]] == [f"{picture}.jpg" for picture in order[:-5:-1]]
-    other = some_captions([told(picture, -score) for picture, score in enumerate(scores)])
-    assert [one["picture"] for one in kept["some"]] == [one["picture"] for one in other["some"]]
-    assert len({one["picture"] for one in kept["some"]}) == 8
+    scores = [(image * 7) % 30 for image in range(30)]
+    kept = some_captions([told(image, score) for image, score in enumerate(scores)])
+    order = sorted(range(30), key=lambda image: -scores[image])
+    assert [one["image"] for one in kept["best"]] == [f"{image}.jpg" for image in order[:4]]
+    assert [one["image"] for one in kept["worst"]] == [f"{image}.jpg" for image in order[:-5:-1]]
+    other = some_captions([told(image, -score) for image, score in enumerate(scores)])
+    assert [one["image"] for one in kept["some"]] == [one["image"] for one in other["some"]]
+    assert len({one["image"] for one in kept["some"]}) == 8
 
 
 def test_a_page_shows_the_best_row_and_all_rows_side_by_side() -> None:
-    captions = {"best": [], "worst": [], "some": [{"picture": "1.jpg", "reference": "A dog .", "caption": "a dog"}]}
-    other = {**captions, "some": [{"picture": "1.jpg", "reference": "A dog .", "caption": "a cat"}]}
+    captions = {"best": [], "worst": [], "some": [{"image": "1.jpg", "reference": "A dog .", "caption": "a dog"}]}
+    other = {**captions, "some": [{"image": "1.jpg", "reference": "A dog .", "caption": "a cat"}]}
     metrics = {
         "cider": 40.0,
         "mean_length": 9.0,
@@ -100,7 +100,7 @@ def test_what_is_said_follows_the_figures() -> None:
     says = SAYS["xu-table1"]
     assert says({"attend-soft": [{"bleu4_no_bp": 20.0}]}) == []
     results = {"attend-soft": [{"bleu4_no_bp": 20.0}], "attend-hard": [{"bleu4_no_bp": 21.0}, {"bleu4_no_bp": 17.0}]}
-    assert says(results)[0].endswith("is 19.0 with hard attention and 20.0 with soft: unlike in the document.")
+    assert says(results)[0].endswith("is 19.0 with hard attention and 20.0 with soft: unlike in the paper.")
     parts = {
         "attend-soft": [{"bleu4_no_bp": 20.0, "cider": 50.0}],
         "attend-soft-no-ds": [{"bleu4_no_bp": 19.5, "cider": 51.0}],

@@ -1,4 +1,4 @@
-"""Preparation judged by torchvision's transforms on Pillow pictures."""
+"""Preparation judged by torchvision's transforms on Pillow images."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ SIZES = [
 STEPS = [(224, 256), (260, 292), (211, 211), (64, 65), (31, 40)]
 
 
-def picture(width: int, height: int) -> Image.Image:
+def photo(width: int, height: int) -> Image.Image:
     pixels = np.random.default_rng(width * 1000 + height).integers(0, 256, (height, width, 3), dtype=np.uint8)
     return Image.fromarray(pixels)
 
@@ -41,7 +41,7 @@ def test_the_same_pixels_as_torchvision(size: int, resize: int, fit: str, crops:
     preparation = Preparation(size, resize, fit, crops, interpolation)  # type: ignore[arg-type]
     cut, _ = peer(preparation)
     for width, height in SIZES:
-        image = picture(width, height)
+        image = photo(width, height)
         theirs = np.stack([np.asarray(crop) for crop in cut(image)])
         assert np.array_equal(preparation.pixels(image), theirs), (width, height)
 
@@ -56,12 +56,12 @@ def test_the_same_tensor_as_torchvision(
 ) -> None:
     preparation = Preparation(32, 36, crops=crops, mean=mean, std=std)  # type: ignore[arg-type]
     cut, scale = peer(preparation)
-    image = picture(50, 61)
+    image = photo(50, 61)
     expected = torch.stack([scale(crop) for crop in cut(image)]).numpy()
     np.testing.assert_allclose(preparation(image), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_pixels_can_be_shared_with_pytorch() -> None:
     preparation = Preparation(32, 36)
-    assert torch.from_numpy(preparation.pixels(picture(40, 40))).shape == (1, 32, 32, 3)
-    assert torch.from_numpy(preparation(picture(40, 40))).shape == (1, 3, 32, 32)
+    assert torch.from_numpy(preparation.pixels(photo(40, 40))).shape == (1, 32, 32, 3)
+    assert torch.from_numpy(preparation(photo(40, 40))).shape == (1, 3, 32, 32)

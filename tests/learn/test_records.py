@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sample_records import sample
 
+from helpers.sample_records import sample
 from seetell.errors import SeetellError
-from seetell.learn.records import Asked, RowRecord, portable, portable_spec, read_records
-from seetell.learn.table_page import table_records
-from seetell.learn.tables import table
+from seetell.learn.reproduction.records import Asked, RowRecord, portable, portable_spec, read_records
+from seetell.learn.reproduction.table_page import table_records
+from seetell.learn.reproduction.tables import table
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_the_command_says_all_that_was_asked() -> None:
     ("spec", "told"),
     [
         ("flickr8k:/home/me/data/flickr8k", "flickr8k:PATH"),
-        ("table:/d/captions.jsonl?images=/d/pictures&limit=500", "table:PATH?images=DIR&limit=500"),
+        ("table:/d/captions.jsonl?images=/d/images&limit=500", "table:PATH?images=DIR&limit=500"),
         ("coco:data/coco?test=1k&restval=extra", "coco:PATH?test=1k&restval=extra"),
         ("scenes:120?seed=3", "scenes:120?seed=3"),
     ],

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from seetell.errors import SeetellError
-from seetell.learn.claims import full_network_says, starts_say, triplets_say
-from seetell.learn.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.learn.recipes import Recipe, load
-from seetell.learn.records import RowRecord
-from seetell.learn.reproduce import _started, _until_started, given_files, reproduce
-from seetell.learn.results import write_results
-from seetell.learn.tables import TABLES, published, table
+from seetell.learn.reproduction.claims import full_network_says, starts_say, triplets_say
+from seetell.learn.reproduction.page import Command, Figure, Heading, Page, Paragraph, Table
+from seetell.learn.reproduction.records import RowRecord
+from seetell.learn.reproduction.reproduce import _started, _until_started, given_files, reproduce
+from seetell.learn.reproduction.results import write_results
+from seetell.learn.reproduction.tables import TABLES, published, table
 from seetell.learn.training.loop import State
 
 SMALL = [
@@ -155,7 +155,7 @@ def test_every_row_of_a_table_can_be_run(name: str) -> None:
     ],
 )
 def test_published_figures(name: str, row: str, dataset: str, figures: dict[str, float]) -> None:
-    """Read off the documents' tables by hand."""
+    """Read off the papers' tables by hand."""
     found = published(table(name).row(row), dataset)
     assert {metric: found[metric] for metric in figures} == pytest.approx(figures)
 
@@ -183,12 +183,12 @@ def test_what_a_page_says_follows_from_the_figures() -> None:
     assert left_out.endswith("hardly began to learn: MOE (13.0 and 260.0).")
     assert second.endswith("the first holds and the second holds.")
     assert full_network_says({"fne-sh": one(3)}) == []
-    assert "as in the document" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(50)})[0]
+    assert "as in the paper" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(50)})[0]
     assert "unlike" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(190)})[0]
     started, failed = {"started": 1.0}, {"started": 0.0}
     assert "FNE-MOE-abs 1/2" in starts_say({"table5-fne-moe-abs": [started, failed]})[0]
     assert starts_say({"table5-fne-moe-abs-curriculum": [started]})[0].endswith(
-        "FNE-MOE-abs 1/1. The document finds that after a curriculum none failed to start; here it holds."
+        "FNE-MOE-abs 1/1. The paper finds that after a curriculum none failed to start; here it holds."
     )
     assert starts_say({"table5-fne-moe-abs-curriculum": [started, failed]})[0].endswith("it does not hold.")
     tuned = {"two-branch-k1": one(200), "two-branch-k10": one(50), "two-branch-k10-slow": one(150)}

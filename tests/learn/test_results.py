@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from sample_records import sample
 
+from helpers.sample_records import sample
 from seetell.errors import SeetellError
-from seetell.learn.costs import COMMAND, FILE, Cost, read_costs, write_costs
-from seetell.learn.records import RowRecord
-from seetell.learn.results import BEGIN, END, write_results
+from seetell.learn.reproduction.costs import COMMAND, FILE, Cost, read_costs, write_costs
+from seetell.learn.reproduction.records import RowRecord
+from seetell.learn.reproduction.results import BEGIN, END, write_results
 
 README = f"# Mine\n\n## Results\n\n{BEGIN}\nold\n{END}\n\n## Licence\n"
 
@@ -114,7 +114,7 @@ def test_starts_with_the_other_maximum_are_told_apart(folder: Path) -> None:
         sample("vilalta-table5", row, metrics, seed=seed).write(folder / "rows" / "vilalta-table5")
     write_results(folder)
     page = text(folder / "vilalta-table5.md")
-    assert "1 of 1 configurations are as in the document" in page
+    assert "1 of 1 configurations are as in the paper" in page
     assert "With the maximum over anchors: FNE-MOE-abs 0/2; by whether most did, 0 of 1 configurations" in page
     assert "| FNE-MOE-abs, over anchors, published | 4/5 |" in page
 
@@ -126,7 +126,7 @@ def test_the_index_gathers_the_headline_rows(folder: Path) -> None:
     assert "| FNE-MH | flickr8k | 281.4 | **270.0** | -11.4 | 1.5 |" in page
     assert "| FNE-POE | flickr8k | 269.3 | not run |  |  |" in page
     assert "| K = 1 | flickr8k | 219.5 (flickr30k) | **180.0** |  | 1.5 |" in page  # of another dataset: no Δ
-    assert "Not run: Flickr30k's pictures are not at hand." in page
+    assert "Not run: Flickr30k's images are not at hand." in page
     assert "[The built-in model](builtin.md)" in page
     assert text(folder / "vilalta-table3.md").count(", published |") == 20
 
@@ -166,7 +166,7 @@ def test_across_says_which_model_is_ours(folder: Path) -> None:
     write_results(folder)
     page = text(folder / "across.md")
     assert "the best of the 3 rows that ran is best-caption (61.0 in 10 min 00 s)." in page
-    assert "of the documents' own models the best is Soft-Attention (54.0 in 30 min 00 s)." in page
+    assert "of the papers' own models the best is Soft-Attention (54.0 in 30 min 00 s)." in page
 
 
 def test_across_names_the_rows_to_choose_from(folder: Path) -> None:
@@ -185,7 +185,7 @@ def test_across_names_the_rows_to_choose_from(folder: Path) -> None:
     ) in page
     line = next(line for line in page.splitlines() if line.startswith("| a self-critical finish, soft attention"))
     assert line.endswith("| 54.0 | 58.0 | +4.0 | 30 min 00 s | 50 min 00 s |")  # with what it starts from
-    assert page.count("| pictures told a second |") == 1  # retrievers tell nothing
+    assert page.count("| images told a second |") == 1  # retrievers tell nothing
 
 
 def test_speed_is_of_one_run_where_there_was_one(folder: Path) -> None:
@@ -240,7 +240,7 @@ def test_several_datasets_on_one_page(folder: Path) -> None:
 
 def test_pytorch_is_not_loaded(folder: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from seetell.learn.results import write_results; "
+        "import sys; from pathlib import Path; from seetell.learn.reproduction.results import write_results; "
         f"write_results(Path({str(folder)!r})); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

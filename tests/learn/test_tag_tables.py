@@ -4,19 +4,19 @@ from pathlib import Path
 
 from PIL import Image
 
-from seetell.learn.claims import sequences_say
 from seetell.learn.recipes import load
-from seetell.learn.records import RowRecord
-from seetell.learn.reproduce import reproduce
-from seetell.learn.results import write_results
-from seetell.learn.tables import published, table
-from seetell.learn.training.tag_figures import Predictions, summary
+from seetell.learn.reproduction.claims import sequences_say
+from seetell.learn.reproduction.records import RowRecord
+from seetell.learn.reproduction.reproduce import reproduce
+from seetell.learn.reproduction.results import write_results
+from seetell.learn.reproduction.tables import published, table
+from seetell.learn.tasks.tagging.figures import Predictions, summary
 
 SMALL = [
     "encoder.name=test_efficientnet@random",
     "phases.epochs=2",
     "phases.batch=16",
-    "decoding.train_pictures=8",
+    "decoding.train_images=8",
 ]
 
 
@@ -41,15 +41,15 @@ def test_a_page_with_figures_and_names_of_examples(tmp_path: Path) -> None:
     assert "**best-tags, measured**" in text
     for name in ("learning", "by-count", "by-label", "company"):
         assert f"(ren-table3-{name}.png)" in text
-        with Image.open(tmp_path / f"ren-table3-{name}.png") as picture:
-            assert min(picture.size) > 50
+        with Image.open(tmp_path / f"ren-table3-{name}.png") as image:
+            assert min(image.size) > 50
     told = Predictions.read(tmp_path / "runs" / "init.coco" / "predictions.jsonl")
-    assert len(told.pictures) == len(set(told.pictures)) == 6
+    assert len(told.images) == len(set(told.images)) == 6
     assert all(len(set(labels)) == len(labels) for labels in told.told)
     assert "| Wang et al., published | 69.2 | 66.4 | 67.8 |" in text
     assert "What five beams add to the F1 of greedy sequences:" in text
     record = RowRecord.read(tmp_path / "rows" / "ren-table3" / "init.coco.json")
-    assert record.figures["tags"]["pictures"] == 6
+    assert record.figures["tags"]["images"] == 6
     drawn = {path.name: path.read_bytes() for path in tmp_path.glob("ren-table3*")}
     for path in tmp_path.glob("ren-table3*"):
         path.unlink()
@@ -75,12 +75,12 @@ def test_what_is_said_follows_the_figures() -> None:
     alone, best, attention = sequences_say(f1(bce=60, warp=59, init=66, seq2seq=68, seq2seq_attn=67))
     assert "F1 of 66.0 to 68.0, the CNN alone 59.0 to 60.0: it holds." in alone
     assert "is seq2seq with 68.0; between the best and the worst of them lie 2.0 points." in best
-    assert "-1.0 for seq2seq. In the document" in attention
+    assert "-1.0 for seq2seq. In the paper" in attention
     assert "it does not hold" in sequences_say(f1(bce=67, init=66))[0]
     rates = sequences_say(f1(init=66, init_rate0001=60, init_rate00001=64, seq2seq=65, seq2seq_xavier=64))
     assert rates[-1] == (
         "F1 of init by learning rate: 60.0 with 0.001, 66.0 with 0.0005, 64.0 with 0.0001. "
-        "The document's best rows have 0.0001."
+        "The paper's best rows have 0.0001."
     )
     assert "start by Xavier's rule: +1.0 for seq2seq." in rates[-2]
 
@@ -88,7 +88,7 @@ def test_what_is_said_follows_the_figures() -> None:
 def test_what_a_record_keeps_of_predictions() -> None:
     predictions = Predictions(["a", "b", "c"], [["dog"], ["cat", "dog"], ["car"]], [["dog"], ["dog", "cat"], ["bus"]])
     kept = summary(predictions.analysis(), predictions)
-    assert (kept["pictures"], kept["perfect"], kept["wrong"]) == (3, 2, 1)
+    assert (kept["images"], kept["perfect"], kept["wrong"]) == (3, 2, 1)
     assert kept["by_count"]["1"]["samples"] == 2
     assert kept["by_label"] == [["cat", 100.0], ["dog", 100.0], ["car", 0.0]]
     assert kept["examples"]["wrong"] == [["c", ["car"], ["bus"]]]

@@ -1,4 +1,4 @@
-"""The tools around the built-in suite, with a small one of scenes: docs/adapt.md's commands, and `make builtin`."""
+"""The tools around the built-in model, with a small one of scenes: docs/adapt.md's commands, and `make builtin`."""
 
 import json
 import runpy
@@ -109,9 +109,9 @@ def test_the_page_on_adapting_runs(runs: Path, tmp_path: Path) -> None:
     records = open_dataset(DATA).split("val")
     export(
         open_runs([runs / "captions", tmp_path / "tags", runs / "retrieval"]),
-        tmp_path / "suite",
+        tmp_path / "model",
         Description("standin"),
-        pictures=[record.picture for record in records],
+        images=[record.image for record in records],
         texts=[record.captions[0] for record in records],
     )
     tool = runpy.run_path(str(ROOT / "tools" / "adapt.py"))
@@ -119,7 +119,7 @@ def test_the_page_on_adapting_runs(runs: Path, tmp_path: Path) -> None:
     assert "scenes:300" in page
     assert len(tool["commands"](page)) == 8
     short = page.replace("scenes:300", "scenes:60")  # fewer than the components of best-retrieval's own setting
-    before, after = tool["run"](short, tmp_path / "work", str(tmp_path / "suite"), ["--set", "phases.epochs=1"])
+    before, after = tool["run"](short, tmp_path / "work", str(tmp_path / "model"), ["--set", "phases.epochs=1"])
     assert set(before) == set(after) == {"captioner", "tagger", "retriever"}
     figures = tool["table"](before, after)
     assert figures.count("\n") == 7

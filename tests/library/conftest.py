@@ -1,4 +1,4 @@
-"""Libraries of tiny pictures, told by the tiny bundle of tests/tiny_bundles.py."""
+"""Libraries of tiny images, told by the tiny bundle of tests/tiny_bundles.py."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import tiny_bundles
+from helpers import tiny_bundles
 from seetell.bundle import write_bundle
 from seetell.library import Library
 
@@ -29,7 +29,7 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words[4:7, :3] = np.eye(3)
     files = {
         **tiny_bundles.files(heads),
-        "pictures.onnx": tiny_bundles.pictures(np.eye(3, tiny_bundles.DIMENSIONS, dtype=np.float32)),
+        "images.onnx": tiny_bundles.images(np.eye(3, tiny_bundles.DIMENSIONS, dtype=np.float32)),
         "texts.onnx": tiny_bundles.texts(words),
     }
     path = tmp_path_factory.mktemp("bundles") / "colours"
@@ -38,7 +38,7 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def paint(tmp_path: Path) -> Painter:
-    """Paints a picture below `photos`: noise around a colour, the same for the same seed."""
+    """Paints an image below `photos`: noise around a colour, the same for the same seed."""
 
     def paint(name: str, colour: tuple[int, int, int] = (120, 120, 120), seed: int = 0, size: int = 24) -> Path:
         path = tmp_path / "photos" / name

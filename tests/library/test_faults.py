@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from seetell.library import DamagedError, Library, LibraryError, database
-from seetell.library.files import PictureToTell
+from seetell.library import DamagedError, Library, LibraryError
+from seetell.library.indexing.pending import PendingFile
+from seetell.library.storage import database
 
 Painter = Callable[..., Path]
 
-# Indexes, and says how much is done; then edits one picture after another for as long as it lives.
+# Indexes, and says how much is done; then edits one image after another for as long as it lives.
 CHILD = """
 import sys
 from seetell.library import Library
@@ -32,9 +33,9 @@ with Library.open(library, bundle=bundle or None) as opened:
         opened.reindex(again, progress=tell)
     else:
         opened.update([photos], progress=tell)
-    for picture in opened.pictures(limit=10000):
-        opened.edit(picture.id, caption=f"edited {picture.hash}")
-        print("edited", picture.hash, flush=True)
+    for image in opened.images(limit=10000):
+        opened.edit(image.id, caption=f"edited {image.hash}")
+        print("edited", image.hash, flush=True)
 """
 
 
@@ -71,7 +72,7 @@ def check_after_kill(path: Path, said: list[str]) -> None:
         done = [int(line.split()[-1]) for line in said if line.startswith("done Indexing")]
         info = library.info()
         assert info.files >= max(done, default=0)  # what was said to be done is there
-        captions = {picture.hash: picture.caption for picture in library.pictures(limit=10_000)}
+        captions = {image.hash: image.caption for image in library.images(limit=10_000)}
         for line in said:
             if line.startswith("edited"):
                 assert captions[line.split()[1]] == f"edited {line.split()[1]}"
@@ -92,7 +93,7 @@ def kill_again_and_again(tmp_path: Path, paint: Painter, bundle: Path, colours: 
     with Library.open(library) as opened:
         opened.update([photos])
         opened.reindex(colours)
-        assert opened.info().pictures == count
+        assert opened.info().images == count
         assert opened.info().coming == ""
         assert opened.verify() == []
     assert not list(library.glob("damaged-*"))
@@ -132,7 +133,7 @@ def test_a_full_disk_keeps_what_is_finished(
         with Library.open(tmp_path / "library", bundle=bundle) as library:
             with pytest.raises(LibraryError, match=r"disk is full.*Free some space"):
                 library.update([photo.parent])
-            done = library.info().pictures
+            done = library.info().images
             assert 0 < done < 200
             assert library.verify() == []
             assert len(library.search("red", k=3)) == 3
@@ -150,25 +151,25 @@ def test_an_edit_that_cannot_be_kept_is_refused(library: Library) -> None:
     assert library.get(1).caption == before
 
 
-def test_pictures_that_vanish_or_change_while_they_are_read(
+def test_images_that_vanish_or_change_while_they_are_read(
     tmp_path: Path, bundle: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real_hash, real_read = PictureToTell.take_hash, PictureToTell.read
+    real_hash, real_read = PendingFile.take_hash, PendingFile.read
 
-    def vanishes_before(file: PictureToTell) -> None:
+    def vanishes_before(file: PendingFile) -> None:
         if file.path.endswith(os.path.join("red", "0.png")):
             os.unlink(file.path)
         real_hash(file)
 
-    def vanishes_between(file: PictureToTell) -> object:
+    def vanishes_between(file: PendingFile) -> object:
         if file.path.endswith(os.path.join("red", "1.png")):
             os.unlink(file.path)
         if file.path.endswith(os.path.join("red", "2.png")):
             shutil.copy(photos / "blue" / "0.png", file.path)
         return real_read(file)
 
-    monkeypatch.setattr(PictureToTell, "take_hash", vanishes_before)
-    monkeypatch.setattr(PictureToTell, "read", vanishes_between)
+    monkeypatch.setattr(PendingFile, "take_hash", vanishes_before)
+    monkeypatch.setattr(PendingFile, "read", vanishes_between)
     with Library.open(tmp_path / "library", bundle=bundle) as library:
         report = library.update([photos])
         assert report.told == 9
@@ -186,7 +187,7 @@ def test_a_second_indexer_is_sent_away_but_may_search(library: Library, photos: 
         done = threading.Event()
 
         def hold() -> None:
-            from seetell.library.places import indexing
+            from seetell.library.paths import indexing
 
             with indexing(library.path):
                 inside.set()
@@ -217,7 +218,7 @@ def test_many_readers_beside_a_writer(library: Library, paint: Painter, photos: 
             while not stop.is_set():
                 found = library.search("red", k=5)
                 answers.append(len(found))
-                library.neighbours(found[0].picture.id, k=3)
+                library.neighbours(found[0].image.id, k=3)
                 library.tags()
         except BaseException as error:
             errors.append(error)
@@ -274,11 +275,11 @@ def test_damage_is_noticed_and_what_people_wrote_survives_it(
         assert library.rebuilt
         report = library.update([photo.parent])
         assert report.rebuilt == library.rebuilt
-        assert library.info().pictures == 60
+        assert library.info().images == 60
         again = library.find(mine.path)
         assert again is not None
         assert (again.caption, again.labels) == ("seven words of mine", ("mine",))
-        assert library.search("words of mine", k=1)[0].picture.hash == mine.hash
+        assert library.search("words of mine", k=1)[0].image.hash == mine.hash
         assert described is not None
         assert library.find(described.path).description == "described elsewhere"  # type: ignore[union-attr]
         assert library.verify() == []
@@ -289,9 +290,9 @@ def test_damage_is_noticed_and_what_people_wrote_survives_it(
 def test_a_rebuilt_library_keeps_what_can_be_read(library: Library, photos: Path) -> None:
     library.edit(3, caption="kept")
     library.close()
-    assert "12 pictures" in Library.rebuild(library.path)
+    assert "12 images" in Library.rebuild(library.path)
     with Library.open(library.path) as again:
-        assert again.info().pictures == 12
+        assert again.info().images == 12
         assert again.get(3).caption == "kept"
         assert again.update().unchanged == 12
         assert again.verify() == []

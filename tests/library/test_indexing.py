@@ -14,41 +14,43 @@ from PIL.PngImagePlugin import PngInfo
 
 from seetell.library import Library, LibraryError
 from seetell.progress import Event, Progress
-from seetell.runtime import open_bundle
+from seetell.runtime import open_model
 
 Painter = Callable[..., Path]
 
 
 def names(library: Library) -> list[str]:
-    return sorted(Path(file).name for picture in library.pictures(limit=1000) for file in picture.files)
+    return sorted(Path(file).name for image in library.images(limit=1000) for file in image.files)
 
 
 def test_everything_is_told_as_the_suite_tells_it(library: Library, photos: Path, colours: Path) -> None:
     info = library.info()
-    assert (info.pictures, info.files, info.unreadable) == (12, 12, 0)
+    assert (info.images, info.files, info.unreadable) == (12, 12, 0)
     assert info.folders == (str(photos),)
     assert library.verify() == []
-    with open_bundle(colours) as suite:
+    with open_model(colours) as model:
         for path in photos.rglob("*.png"):
-            picture, said = library.find(path), suite.describe(path)
-            assert picture is not None
-            assert picture.caption == said.text
+            image, said = library.find(path), model.describe(path)
+            assert image is not None
+            assert image.caption == said.text
             assert [(tag.label, pytest.approx(tag.confidence, abs=1e-4)) for tag in said.tags] == [
-                (tag.label, tag.confidence) for tag in picture.tags
+                (tag.label, tag.confidence) for tag in image.tags
             ]
-            assert (picture.width, picture.height, picture.bytes) == (24, 24, path.stat().st_size)
+            assert (image.width, image.height, image.bytes) == (24, 24, path.stat().st_size)
             found = library.search(said.tags[0].label, k=12, rank="embedding")
-            similarity = next(each.similarity for each in found if each.picture.id == picture.id)
-            texts = suite.retriever.texts([said.tags[0].label])
+            similarity = next(each.similarity for each in found if each.image.id == image.id)
+            texts = model.retriever.texts([said.tags[0].label])
             assert said.embedding is not None
             assert similarity == pytest.approx(
-                suite.retriever.similarity.scores(said.embedding[None], texts)[0, 0], abs=1e-6
+                model.retriever.similarity.scores(said.embedding[None], texts)[0, 0], abs=1e-6
             )
 
 
-def test_nothing_new_opens_no_picture_and_no_model(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seetell.library.files.PictureToTell.take_hash", lambda file: pytest.fail("it was read"))
-    monkeypatch.setattr(Library, "suite", property(lambda self: pytest.fail("the models were loaded")))
+def test_nothing_new_opens_no_image_and_no_model(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "seetell.library.indexing.pending.PendingFile.take_hash", lambda file: pytest.fail("it was read")
+    )
+    monkeypatch.setattr(Library, "model", property(lambda self: pytest.fail("the models were loaded")))
     report = library.update()
     assert (report.told, report.unchanged, report.problems) == (0, 12, [])
 
@@ -71,7 +73,7 @@ def test_new_changed_moved_copied_and_gone(library: Library, photos: Path, paint
     assert copied is not None
     assert sorted(Path(each).name for each in copied.files) == ["1.png", "copy.png"]
     assert library.find(photos / "green" / "0.png") is None
-    assert library.info().pictures == 12
+    assert library.info().images == 12
     assert library.verify() == []
     assert library.update().unchanged == 13
 
@@ -95,7 +97,9 @@ def test_unreadable_files_are_remembered_and_tried_again_when_they_change(
     assert {Path(problem.path).name for problem in report.problems} == {"bad.jpg", "empty.png"}
     assert all(problem.reason for problem in report.problems)
     with monkeypatch.context() as patch:
-        patch.setattr("seetell.library.files.PictureToTell.take_hash", lambda file: pytest.fail("it was tried again"))
+        patch.setattr(
+            "seetell.library.indexing.pending.PendingFile.take_hash", lambda file: pytest.fail("it was tried again")
+        )
         again = library.update()
     assert (again.unreadable, again.problems) == (2, [])
     shutil.copy(photos / "red" / "2.png", bad)
@@ -104,11 +108,11 @@ def test_unreadable_files_are_remembered_and_tried_again_when_they_change(
     assert library.find(bad) is not None
 
 
-def test_people_s_words_come_back_with_the_picture(library: Library, photos: Path, tmp_path: Path) -> None:
+def test_people_s_words_come_back_with_the_image(library: Library, photos: Path, tmp_path: Path) -> None:
     path = photos / "red" / "3.png"
-    picture = library.find(path)
-    assert picture is not None
-    library.edit(picture.id, caption="my own words", tags=["mine"])
+    image = library.find(path)
+    assert image is not None
+    library.edit(image.id, caption="my own words", tags=["mine"])
     away = path.rename(tmp_path / "away.png")
     library.update()
     assert library.search("own words", k=1)[0].words == ()
@@ -124,20 +128,20 @@ def test_people_s_words_stay_when_only_the_file_s_metadata_change(
 ) -> None:
     same, other = photos / "red" / "0.png", photos / "red" / "1.png"
     for path in (same, other):
-        picture = library.find(path)
-        assert picture is not None
-        library.edit(picture.id, caption="my own words")
+        image = library.find(path)
+        assert image is not None
+        library.edit(image.id, caption="my own words")
     info = PngInfo()
-    info.add_text("Software", "a picture manager")
-    with Image.open(same) as image:
-        image.save(same, pnginfo=info)
+    info.add_text("Software", "an image manager")
+    with Image.open(same) as opened:
+        opened.save(same, pnginfo=info)
     paint("red/1.png", (40, 200, 40), seed=99)
     assert library.update().told == 2
     kept, lost = library.find(same), library.find(other)
     assert kept is not None
     assert lost is not None
     assert (kept.caption, lost.edited) == ("my own words", frozenset())
-    assert library.search("own words", k=1)[0].picture == kept
+    assert library.search("own words", k=1)[0].image == kept
     assert kept.hash in (library.path / "edits.jsonl").read_text(encoding="utf-8")  # whatever happens to the database
 
 
@@ -147,10 +151,10 @@ def test_a_folder_that_is_away_is_not_forgotten(library: Library, photos: Path, 
     assert "not there" in report.problems[0].reason
     photos.mkdir()  # as where a disk is mounted
     report = library.update()
-    assert "all 12 pictures" in report.problems[0].reason
-    assert library.info().pictures == 12
+    assert "all 12 images" in report.problems[0].reason
+    assert library.info().images == 12
     assert library.forget(photos) == 12
-    assert library.info().pictures == library.info().files == 0
+    assert library.info().images == library.info().files == 0
     assert library.info().folders == ()
     assert library.verify() == []
 
@@ -175,9 +179,9 @@ def test_names_that_are_no_text(tmp_path: Path, bundle: Path, photos: Path) -> N
     shutil.copy(photos / "red" / "0.png", os.fsdecode(odd))
     with Library.open(tmp_path / "library", bundle=bundle) as library:
         library.update([photos])
-        picture = library.find(os.fsdecode(odd))
-        assert picture is not None
-        assert odd in [os.fsencode(each) for each in picture.files]
+        image = library.find(os.fsdecode(odd))
+        assert image is not None
+        assert odd in [os.fsencode(each) for each in image.files]
         assert library.update().unchanged == 13
         assert library.export(tmp_path / "out.jsonl", "jsonl") == 13
         assert library.export(tmp_path / "out.csv", "csv") == 13
@@ -196,7 +200,7 @@ def test_stopping_keeps_what_is_done(tmp_path: Path, bundle: Path, paint: Painte
         report = library.update([path.parent], progress=Progress(watcher), stop=stop)
         assert report.stopped
         assert 0 < report.told < 150
-        assert library.info().pictures == report.told
+        assert library.info().images == report.told
         assert library.verify() == []
         rest = library.update()
         assert rest.told + report.told == 150
@@ -204,7 +208,7 @@ def test_stopping_keeps_what_is_done(tmp_path: Path, bundle: Path, paint: Painte
 
 def test_progress_counts_every_new_file(tmp_path: Path, bundle: Path, photos: Path) -> None:
     shutil.copytree(photos / "red", photos / "again")
-    (photos / "bad.jpg").write_bytes(b"no picture")
+    (photos / "bad.jpg").write_bytes(b"no image")
     events: list[Event] = []
     with Library.open(tmp_path / "library", bundle=bundle) as library:
         library.update([photos], progress=Progress(events.append))
@@ -212,7 +216,7 @@ def test_progress_counts_every_new_file(tmp_path: Path, bundle: Path, photos: Pa
 
 
 def test_thousands_of_known_files_take_no_time(tmp_path: Path, bundle: Path, paint: Painter) -> None:
-    """The scan and the comparison alone; a picture each would be another test."""
+    """The scan and the comparison alone; an image each would be another test."""
     source = paint("0.png")
     for number in range(1, 4000):
         os.link(source, source.with_name(f"{number}.png"))

@@ -15,9 +15,9 @@ import pytest
 from PIL import Image
 
 from seetell.library import Library, LibraryError, Report, Sighting
-from seetell.library.files import look
+from seetell.library.indexing.pending import look
 from seetell.progress import Event, Progress
-from seetell.runtime import open_bundle
+from seetell.runtime import open_model
 
 Painter = Callable[..., Path]
 
@@ -27,8 +27,8 @@ def test_edits_are_kept_searched_and_taken_back(library: Library) -> None:
     edited = library.edit(5, caption="  Harbour at \n dusk ", tags=["sea", "sea", " boats "])
     assert (edited.caption, edited.labels, edited.edited) == ("Harbour at dusk", ("boats", "sea"), {"caption", "tags"})
     assert [tag.confidence for tag in edited.tags] == [1, 1]
-    assert library.search(tags=["sea"], k=5)[0].picture == edited
-    assert library.search("boats in the harbour", k=1)[0].picture.id == 5
+    assert library.search(tags=["sea"], k=5)[0].image == edited
+    assert library.search("boats in the harbour", k=1)[0].image.id == 5
     assert library.edit(5, caption="").labels == ("boats", "sea")
     assert library.edit(5, tags=None) == before
     assert not library.search("harbour", k=1)[0].matches
@@ -47,7 +47,7 @@ def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path,
     def watcher(event: Event) -> None:
         with Library.open(library.path) as other:  # another process would do the same
             assert other.info().coming in ("tiny", "")
-            served.append(other.search("red", k=1)[0].picture.labels == ("red",))
+            served.append(other.search("red", k=1)[0].image.labels == ("red",))
 
     with Library.open(library.path) as reader:
         reader.search("red")
@@ -55,19 +55,19 @@ def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path,
         assert served
         assert all(served)
         assert (report.told, report.problems) == (12, [])
-        with open_bundle(bundle) as suite:
-            for each in library.pictures():
+        with open_model(bundle) as model:
+            for each in library.images():
                 if each.id != edited.id:
-                    assert each.caption == suite.captioner(each.path).text
+                    assert each.caption == model.captioner(each.path).text
             # The one that was open all the time asks the new bundle from now on.
-            text = suite.retriever.texts(["red"])
+            text = model.retriever.texts(["red"])
             best = reader.search("red", k=1, rank="embedding")[0]
-            vector = suite.retriever.pictures(best.picture.path).vector
+            vector = model.retriever.images(best.image.path).vector
             assert best.similarity == pytest.approx(
-                suite.retriever.similarity.scores(vector[None], text)[0, 0], abs=1e-5
+                model.retriever.similarity.scores(vector[None], text)[0, 0], abs=1e-5
             )
     assert library.get(2).caption == "mine"
-    assert library.info().fingerprint == suite.bundle.fingerprint
+    assert library.info().fingerprint == model.bundle.fingerprint
     assert library.verify() == []
     assert library.reindex(bundle).told == 0
     assert library.update().unchanged == 12
@@ -94,11 +94,11 @@ def test_a_stopped_move_goes_on_where_it_was(tmp_path: Path, bundle: Path, colou
         assert second.told == 149 - first.told
         assert len(second.problems) == second.forgotten == 1
         assert library.info().coming == ""
-        assert library.info().pictures == 149
+        assert library.info().images == 149
         assert library.verify() == []
 
 
-def test_watching_tells_of_new_pictures_that_match(library: Library, paint: Painter, photos: Path) -> None:
+def test_watching_tells_of_new_images_that_match(library: Library, paint: Painter, photos: Path) -> None:
     library.calibrate([("red", number, number > 8) for number in range(1, 13)])  # the last four are red
     stop = threading.Event()
     seen: list[Sighting | Report] = []
@@ -116,7 +116,7 @@ def test_watching_tells_of_new_pictures_that_match(library: Library, paint: Pain
             stop.set()
     late.cancel()
     sightings = [each for each in seen if isinstance(each, Sighting)]
-    assert [(Path(each.picture.path).name, each.alert) for each in sightings] == [("red.png", "a red thing")]
+    assert [(Path(each.image.path).name, each.alert) for each in sightings] == [("red.png", "a red thing")]
     assert 0.5 <= sightings[0].relevance <= 1
 
 
@@ -143,7 +143,7 @@ def test_duplicates(tmp_path: Path, bundle: Path) -> None:
     photograph(0).resize((160, 120)).save(photos / "0 small.jpg", quality=60)
     photograph(0).point(lambda value: min(255, value + 12)).save(photos / "0 brighter.png")
     shutil.copy(photos / "3.png", photos / "3 copy.png")
-    Image.new("RGB", (50, 50), (250, 0, 0)).save(photos / "flat red.png")  # flat pictures have the same difference hash
+    Image.new("RGB", (50, 50), (250, 0, 0)).save(photos / "flat red.png")  # flat images have the same difference hash
     Image.new("RGB", (50, 50), (0, 0, 250)).save(photos / "flat blue.png")
     with Library.open(tmp_path / "library", bundle=bundle) as library:
         library.update([photos])
@@ -173,32 +173,32 @@ def test_descriptions_from_a_table_and_from_the_files(library: Library, photos: 
     imported = library.describe(table)
     assert (imported.described, imported.missing, imported.skipped) == (1, 2, ())
     best = library.search("armadillo at night", k=1)[0]
-    assert best.picture.path == str(photos / "red" / "0.png")
-    assert best.picture.description == "An armadillo asleep · zoo, night · It snores"
+    assert best.image.path == str(photos / "red" / "0.png")
+    assert best.image.description == "An armadillo asleep · zoo, night · It snores"
     assert best.matches
     exif = Image.Exif()
     exif[0x010E] = "A pangolin in the file"
     Image.new("RGB", (30, 30), (9, 9, 9)).save(photos / "described.jpg", exif=exif)
     library.update()
-    assert library.search("pangolin", k=1)[0].picture.path == str(photos / "described.jpg")
+    assert library.search("pangolin", k=1)[0].image.path == str(photos / "described.jpg")
     assert library.verify() == []
 
 
 def test_exports(library: Library, photos: Path, tmp_path: Path) -> None:
-    picture = library.find(photos / "red" / "1.png")
-    assert picture is not None
-    library.edit(picture.id, caption='=SUM(1), "quoted" & <tagged>', tags=["a & b"])
+    image = library.find(photos / "red" / "1.png")
+    assert image is not None
+    library.edit(image.id, caption='=SUM(1), "quoted" & <tagged>', tags=["a & b"])
     shutil.copy(photos / "red" / "1.png", photos / "copy.png")
     library.update()
     assert library.export(tmp_path / "out.csv", "csv") == 13
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text(encoding="utf-8"))))
     assert {row["path"] for row in rows} == {str(path) for path in photos.rglob("*.png")}
-    assert next(row for row in rows if row["path"] == picture.path)["caption"] == '\'=SUM(1), "quoted" & <tagged>'
+    assert next(row for row in rows if row["path"] == image.path)["caption"] == '\'=SUM(1), "quoted" & <tagged>'
     assert library.export(tmp_path / "out.jsonl", "jsonl") == 13
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
-    row = next(line for line in lines if line["path"] == picture.path)
+    row = next(line for line in lines if line["path"] == image.path)
     assert row["tags"] == [{"label": "a & b", "confidence": 1.0}]
-    assert (row["edited"], row["hash"]) == (["caption", "tags"], picture.hash)
+    assert (row["edited"], row["hash"]) == (["caption", "tags"], image.hash)
     (photos / "red" / "0.xmp").write_text("mine", encoding="utf-8")
     assert library.export(None, "xmp") == 12
     assert (photos / "red" / "0.xmp").read_text(encoding="utf-8") == "mine"
@@ -211,7 +211,7 @@ def test_exports(library: Library, photos: Path, tmp_path: Path) -> None:
 
 
 def test_a_library_fits_its_relevance_to_its_own_texts(tmp_path: Path, colours: Path, paint: Painter) -> None:
-    """Pictures of three colours, each with its name for a description: then the words mean the pictures."""
+    """Images of three colours, each with its name for a description: then the words mean the images."""
     random = np.random.default_rng(0)
     rows = ["file,caption"]
     for number in range(90):
@@ -227,14 +227,12 @@ def test_a_library_fits_its_relevance_to_its_own_texts(tmp_path: Path, colours: 
         fitted = library.calibrate()
         assert (fitted.how, fitted.prior) == ("library", pytest.approx(1 / 3, abs=0.01))
         found = library.search("red", k=90, rank="embedding")
-        right = np.array(["red" in each.picture.description for each in found])
+        right = np.array(["red" in each.image.description for each in found])
         chances = np.array([each.relevance for each in found])
         assert right[:30].all()
         assert len(found.matching) == pytest.approx(30, abs=3)
         assert ((chances - right) ** 2).mean() < 0.05
-        judged = library.calibrate(
-            [("blue", each.id, "blue" in each.description) for each in library.pictures(limit=90)]
-        )
+        judged = library.calibrate([("blue", each.id, "blue" in each.description) for each in library.images(limit=90)])
         assert judged.how == "judged"
         assert len(library.search("blue", k=90, rank="embedding").matching) == pytest.approx(30, abs=3)
 
@@ -258,12 +256,12 @@ def test_counts_and_contents(library: Library) -> None:
     assert library.count(tags=["red"]) == len(library.listed(tags=["red"])) == 4
     assert library.count(tags=["red"], not_tags=["red"]) == 0
     assert library.count(folder=library.info().folders[0], since=0) == 12
-    assert {each.hash for each in library.pictures(limit=12)} == library.hashes()
+    assert {each.hash for each in library.images(limit=12)} == library.hashes()
 
 
-def test_an_embedding_stands_for_its_picture(library: Library) -> None:
-    path = library.pictures(tags=["blue"])[0].path
-    seen = library.suite.retriever.pictures(path)
-    by_embedding, by_picture = library.search(like=seen, k=12), library.search(like=path, k=12)
-    assert [each.picture.id for each in by_embedding] == [each.picture.id for each in by_picture]
-    assert by_embedding[0].picture.labels == ("blue",)
+def test_an_embedding_stands_for_its_image(library: Library) -> None:
+    path = library.images(tags=["blue"])[0].path
+    seen = library.model.retriever.images(path)
+    by_embedding, by_image = library.search(like=seen, k=12), library.search(like=path, k=12)
+    assert [each.image.id for each in by_embedding] == [each.image.id for each in by_image]
+    assert by_embedding[0].image.labels == ("blue",)

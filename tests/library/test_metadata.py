@@ -1,4 +1,4 @@
-"""What picture files say about themselves."""
+"""What image files say about themselves."""
 
 import io
 import struct
@@ -7,7 +7,7 @@ import time
 import pytest
 from PIL import ExifTags, Image
 
-from seetell.library.metadata import plain, read_metadata
+from seetell.images.metadata import plain, read_metadata
 
 XMP = """<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/">
 <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about=""

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import tiny_bundles
+from helpers import tiny_bundles
 from seetell.bundle import write_bundle
 from seetell.cli import app
 from seetell.errors import MissingExtraError
 from seetell.library import Library, LibraryError, library_folder
-from seetell.library.places import Server, server_of
-from seetell.library.served import ServedSpaces
+from seetell.library.paths import Server, server_of
+from seetell.library.remote.served import ServedSpaces
 
 server_needed = [
     pytest.mark.slow,
@@ -38,11 +38,11 @@ def _own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_addresses() -> None:
-    assert server_of("milvus://Host.example:1953/pictures_2") == Server("host.example", 1953, "pictures_2")
+    assert server_of("milvus://Host.example:1953/images_2") == Server("host.example", 1953, "images_2")
     assert server_of(Path("milvus://localhost/a")) == Server("localhost", 19530, "a")
     assert server_of("milvus://[::1]:19530/a") == Server("[::1]", 19530, "a")
     assert server_of("some/folder") is None
-    assert server_of("C:\\pictures") is None
+    assert server_of("C:\\images") is None
     for wrong in (
         "milvus://host",
         "milvus://host/a-b",
@@ -64,8 +64,8 @@ def test_every_address_has_a_folder_of_its_own() -> None:
 def test_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pymilvus", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'seetell\[scale\]'"):
-        Library.open("milvus://localhost:19530/pictures")
-    assert not library_folder("milvus://localhost:19530/pictures").exists()
+        Library.open("milvus://localhost:19530/images")
+    assert not library_folder("milvus://localhost:19530/images").exists()
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ class TestServer:
 
     @pytest.fixture(autouse=True)
     def _small_chunks(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """So that a few pictures take several."""
+        """So that a few images take several."""
         monkeypatch.setattr(ServedSpaces.__init__, "__defaults__", (5,))
 
     def test_the_same_as_in_a_folder(self, address: str, colours: Path, library: Library, photos: Path) -> None:
@@ -116,7 +116,7 @@ class TestServer:
                 for rank in ("embedding", "together"):
                     here, there = (each.search(question, k=12, rank=rank) for each in (library, served))
                     assert _rows(here) == _rows(there)
-            some = library.search("red", k=1)[0].picture.path
+            some = library.search("red", k=1)[0].image.path
             assert _rows(library.search(like=some)) == _rows(served.search(like=some))
             narrow = {"folder": photos / "green", "k": 3}
             assert _rows(library.search("red", **narrow)) == _rows(served.search("red", **narrow))
@@ -153,7 +153,7 @@ class TestServer:
     def test_a_killed_indexer_goes_on(
         self, address: str, colours: Path, photos: Path, client: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from seetell.library.milvus import Milvus
+        from seetell.library.remote.milvus import Milvus
 
         put, calls = Milvus.put, []
 
@@ -273,7 +273,7 @@ class TestServer:
         run("index", str(photos), "--bundle", str(colours), "--quiet")
         found = [json.loads(line) for line in run("search", "red", "--json", "-k", "4").splitlines() if line[:1] == "{"]
         assert {Path(row["path"]).parent.name for row in found} == {"red"}
-        assert "12 pictures" in run("library", "show")
+        assert "12 images" in run("library", "show")
         assert "sound" in run("library", "check")
 
 
@@ -283,11 +283,11 @@ class TestServer:
 def test_a_server_that_is_not_there_is_named_within_seconds() -> None:
     begin = time.monotonic()
     with pytest.raises(LibraryError, match=r"cannot be reached.*") as caught:
-        Library.open(f"milvus://127.0.0.1:{_free_port()}/pictures")
+        Library.open(f"milvus://127.0.0.1:{_free_port()}/images")
     assert "milvus://127.0.0.1" in caught.value.where
     assert caught.value.remedy
     assert time.monotonic() - begin < 20  # of which most is the import of pymilvus
-    assert not library_folder("milvus://127.0.0.1:1/pictures").parent.exists()
+    assert not library_folder("milvus://127.0.0.1:1/images").parent.exists()
 
 
 def _free_port() -> int:
@@ -297,19 +297,19 @@ def _free_port() -> int:
 
 
 def _rows(results: Any) -> list[tuple[Any, ...]]:
-    return [(each.picture.path, round(each.relevance, 5), round(each.similarity or 0, 5)) for each in results]
+    return [(each.image.path, round(each.relevance, 5), round(each.similarity or 0, 5)) for each in results]
 
 
 def _names(results: Any) -> set[str]:
-    return {"/".join(Path(each.picture.path).parts[-2:]) for each in results}
+    return {"/".join(Path(each.image.path).parts[-2:]) for each in results}
 
 
 def _agree(client: Any, address: str, library: Library) -> int:
     """How many embeddings there are, the same on the server and in the database."""
-    rows = client.query(address.rsplit("/", 1)[1], filter="picture >= 0", output_fields=["picture", "vector"])
-    there = {row["picture"]: row["vector"] for row in rows}
+    rows = client.query(address.rsplit("/", 1)[1], filter="image >= 0", output_fields=["image", "vector"])
+    there = {row["image"]: row["vector"] for row in rows}
     with library._database.read() as connection:
-        query = "SELECT picture, vector FROM told WHERE bundle = (SELECT value FROM meta WHERE key = 'bundle')"
+        query = "SELECT image, vector FROM told WHERE bundle = (SELECT value FROM meta WHERE key = 'bundle')"
         here = {number: np.frombuffer(blob, "<f4") for number, blob in connection.execute(query)}
     assert len(rows) == len(there)
     assert there.keys() == here.keys()
@@ -325,7 +325,7 @@ def _other_colours(folder: Path) -> Path:
     words[4:7, :3] = np.eye(3)[[1, 0, 2]]
     files = {
         **tiny_bundles.files(heads),
-        "pictures.onnx": tiny_bundles.pictures(np.eye(3, tiny_bundles.DIMENSIONS, dtype=np.float32)),
+        "images.onnx": tiny_bundles.images(np.eye(3, tiny_bundles.DIMENSIONS, dtype=np.float32)),
         "texts.onnx": tiny_bundles.texts(words),
     }
     return write_bundle(folder / "other", tiny_bundles.manifest(heads), files).path
@@ -334,6 +334,6 @@ def _other_colours(folder: Path) -> Path:
 def _create(client: Any, name: str, schema: Any) -> None:
     from pymilvus import DataType
 
-    schema.add_field("picture", DataType.INT64, is_primary=True)
+    schema.add_field("image", DataType.INT64, is_primary=True)
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=tiny_bundles.DIMENSIONS)
     client.create_collection(name, schema=schema)

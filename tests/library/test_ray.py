@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import tiny_bundles
+from helpers import tiny_bundles
 from seetell.cli import app
 from seetell.errors import MissingExtraError
 from seetell.library import Library, LibraryError
-from seetell.library.bulk import _Worker
+from seetell.library.remote.ray import _Worker
 
 ray_needed = [
     pytest.mark.slow,
@@ -78,20 +78,20 @@ class TestCluster:
     pytestmark = ray_needed
 
     @pytest.fixture
-    def suite(self, tmp_path: Path) -> Path:
+    def model(self, tmp_path: Path) -> Path:
         """One that captions, tags and embeds."""
-        return tiny_bundles.write_colours(tmp_path / "suite").path
+        return tiny_bundles.write_colours(tmp_path / "model").path
 
     def test_the_same_library_as_without(
-        self, tmp_path: Path, suite: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, model: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (photos / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 nothing")
         (photos / "copy.png").write_bytes((photos / "red" / "1.png").read_bytes())
         os.link(photos / "red" / "2.png", os.fsencode(photos) + b"/odd-\xff.png")
-        monkeypatch.setattr("seetell.library.bulk.ROUND", 8)  # two rounds
+        monkeypatch.setattr("seetell.library.remote.ray.ROUND", 8)  # two rounds
         contents = []
         for name, ray in (("plain", None), ("bulk", "")):
-            with Library.open(tmp_path / name, bundle=suite) as opened:
+            with Library.open(tmp_path / name, bundle=model) as opened:
                 report = opened.update([photos], ray=ray)
                 assert (report.told, report.linked, len(report.problems)) == (12, 2, 1)
                 assert opened.verify() == []
@@ -100,12 +100,12 @@ class TestCluster:
         assert contents[0] == contents[1]
 
     def test_stops_and_goes_on(
-        self, tmp_path: Path, suite: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, model: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("seetell.library.indexing.BATCH", 3)
-        monkeypatch.setattr("seetell.library.indexing.SECONDS", 1e9)
+        monkeypatch.setattr("seetell.library.indexing.update.BATCH", 3)
+        monkeypatch.setattr("seetell.library.indexing.update.SECONDS", 1e9)
         stop = threading.Event()
-        with Library.open(tmp_path / "library", bundle=suite) as opened:
+        with Library.open(tmp_path / "library", bundle=model) as opened:
             monkeypatch.setattr(opened._spaces, "keep_up", stop.set)  # after the first batch
             report = opened.update([photos], ray="", stop=stop)
             assert report.stopped
@@ -119,11 +119,11 @@ class TestCluster:
 
 
 def _content(library: Library) -> list[tuple[object, ...]]:
-    """Everything but the order in which pictures came."""
+    """Everything but the order in which images came."""
     query = (
         "SELECT f.path, f.size, f.mtime, f.reason, p.hash, p.width, p.height, p.bytes, p.taken, p.look, p.description, "
-        "t.caption, t.tags, t.vector FROM files f LEFT JOIN pictures p ON p.id = f.picture "
-        "LEFT JOIN told t ON t.picture = p.id ORDER BY f.path"
+        "t.caption, t.tags, t.vector FROM files f LEFT JOIN images p ON p.id = f.image "
+        "LEFT JOIN told t ON t.image = p.id ORDER BY f.path"
     )
     with library._database.read() as connection:
         return connection.execute(query).fetchall()

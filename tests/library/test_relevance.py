@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seetell.library.relevance import DEFAULT, Calibration, by_words, fit, judged_by_words, outstanding, together
+from seetell.library.search.relevance import DEFAULT, Calibration, by_words, fit, judged_by_words, outstanding, together
 
 
 def pairs(seed: int, frequent: float = 0.05, count: int = 40_000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Which pictures are listed, and which folders cannot be."""
+"""Which images are listed, and which folders cannot be."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seetell.library.scan import is_below, scan
+from seetell.library.indexing.scan import is_below, scan
 
 links = pytest.mark.skipif(sys.platform == "win32", reason="links need privileges there")
 
@@ -17,7 +17,7 @@ def make(*paths: Path) -> None:
         path.write_bytes(b"1234")
 
 
-def test_pictures_by_name_however_deep(tmp_path: Path) -> None:
+def test_images_by_name_however_deep(tmp_path: Path) -> None:
     make(*(tmp_path / each for each in ("a.jpg", "b/c/d.PNG", "notes.txt", ".hidden/e.jpg", "b/._a.jpg", "ü ñ.heic")))
     (tmp_path / "folder.jpg").mkdir()
     found = scan([str(tmp_path)])

@@ -9,11 +9,11 @@ import pytest
 from PIL import Image
 
 from seetell.library import Library, LibraryError, Results
-from seetell.runtime import open_bundle
+from seetell.runtime import open_model
 
 
 def folders(results: Results) -> list[str]:
-    return [Path(found.picture.path).parent.name for found in results]
+    return [Path(found.image.path).parent.name for found in results]
 
 
 def test_the_nearest_come_first_and_k_rows_always(library: Library) -> None:
@@ -29,22 +29,22 @@ def test_the_nearest_come_first_and_k_rows_always(library: Library) -> None:
 
 def test_rank_by_embedding_alone_equals_the_evaluation_s_ranking(library: Library, photos: Path, colours: Path) -> None:
     paths = sorted(photos.rglob("*.png"))
-    with open_bundle(colours) as suite:
-        vectors = np.stack([each.vector for each in suite.retriever.pictures(paths)])
+    with open_model(colours) as model:
+        vectors = np.stack([each.vector for each in model.retriever.images(paths)])
         for text in ("red", "blue and green", "red n't green"):
-            scores = suite.retriever.similarity.scores(vectors, suite.retriever.texts([text]))[:, 0]
+            scores = model.retriever.similarity.scores(vectors, model.retriever.texts([text]))[:, 0]
             found = library.search(text, k=12, rank="embedding")
-            assert [each.picture.path for each in found] == [str(paths[place]) for place in np.argsort(-scores)]
+            assert [each.image.path for each in found] == [str(paths[place]) for place in np.argsort(-scores)]
             np.testing.assert_allclose([each.similarity for each in found], -np.sort(-scores), atol=1e-6)
 
 
 def test_an_edited_caption_and_a_rare_word_are_found(library: Library, photos: Path) -> None:
-    picture = library.find(photos / "blue" / "2.png")
-    assert picture is not None
-    library.edit(picture.id, caption="Grandmother's Zeppelins over Zürich")
+    image = library.find(photos / "blue" / "2.png")
+    assert image is not None
+    library.edit(image.id, caption="Grandmother's Zeppelins over Zürich")
     for text in ("zeppelin", "zurich", "a zeppelin over Zürich", "grandmother"):
         best = library.search(text, k=2)
-        assert best[0].picture.id == picture.id
+        assert best[0].image.id == image.id
         assert best[0].matches
         assert not best[1].matches
         assert best.unknown == ()
@@ -79,24 +79,24 @@ def test_filters(library: Library, photos: Path) -> None:
     library.update()
     assert len(library.search("red", k=20)) == 13
     assert len(library.search("red", since=time.time() - 3600, k=20)) == 12
-    assert {Path(each.path).parent.name for each in library.pictures(tags=["red"])} == {"red"}
-    assert [Path(each.path).name for each in library.pictures()][-1] == "old.png"
-    assert len(library.pictures(offset=10, limit=10)) == 3
+    assert {Path(each.path).parent.name for each in library.images(tags=["red"])} == {"red"}
+    assert [Path(each.path).name for each in library.images()][-1] == "old.png"
+    assert len(library.images(offset=10, limit=10)) == 3
     assert library.search(tags=["red"], since=time.time() + 60, k=12).rows == ()
 
 
 def test_tags_are_counted(library: Library) -> None:
-    counts = {each.label: each.pictures for each in library.tags()}
+    counts = {each.label: each.images for each in library.tags()}
     assert counts == {"red": 4, "green": 4, "blue": 4}
     library.edit(1, tags=["holiday", "red"])
     assert {each.label for each in library.tags()} >= {"holiday"}
 
 
-def test_like_a_picture_inside_or_outside(library: Library, photos: Path) -> None:
-    picture = library.find(photos / "green" / "1.png")
-    assert picture is not None
-    near = library.neighbours(picture.id, k=11)
-    assert picture.id not in [each.picture.id for each in near]
+def test_like_an_image_inside_or_outside(library: Library, photos: Path) -> None:
+    image = library.find(photos / "green" / "1.png")
+    assert image is not None
+    near = library.neighbours(image.id, k=11)
+    assert image.id not in [each.image.id for each in near]
     assert folders(near)[:3] == ["green"] * 3
     assert folders(library.search(like=Image.new("RGB", (9, 9), (0, 0, 255)), k=4)) == ["blue"] * 4
     # Combined, both must hold.
@@ -124,13 +124,13 @@ def test_an_empty_library_answers(tmp_path: Path, bundle: Path) -> None:
         assert library.search("red").rows == ()
         assert library.verify() == []
     with pytest.raises(LibraryError, match="not the address"):
-        Library.open("s3://somewhere/pictures")
+        Library.open("s3://somewhere/images")
     with pytest.raises(LibraryError, match="no library here"):
         Library.open(tmp_path / "none", create=False)
 
 
 def test_a_bundle_without_a_retriever_is_searched_by_words(tmp_path: Path, photos: Path) -> None:
-    import tiny_bundles
+    from helpers import tiny_bundles
 
     heads = tiny_bundles.write_tiny(tmp_path / "heads", ("captioner", "tagger")).path
     with Library.open(tmp_path / "words", bundle=heads) as library:

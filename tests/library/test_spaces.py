@@ -1,4 +1,4 @@
-"""The index of a large library finds what comparing every picture finds."""
+"""The index of a large library finds what comparing every image finds."""
 
 import json
 from pathlib import Path
@@ -6,20 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seetell.library import Library, store
-from seetell.library.database import Database
-from seetell.library.files import Facts
-from seetell.library.spaces import Spaces
-from seetell.library.vectors import Compared, Proposed, of_length_one, top
+from helpers.tiny_bundles import manifest
+from seetell.library import Library
+from seetell.library.indexing.pending import Facts
+from seetell.library.search.spaces import Spaces
+from seetell.library.search.vectors import Compared, Proposed, of_length_one, top
+from seetell.library.storage import store
+from seetell.library.storage.database import Database
 from seetell.runtime import Described
 from seetell.similarity import SIMILARITIES, by_name
-from tiny_bundles import manifest
 
 DIMENSIONS = 48
 
 
 def vectors(count: int, seed: int = 0) -> np.ndarray:
-    """Around centres, as embeddings of pictures lie."""
+    """Around centres, as embeddings of images lie."""
     random = np.random.default_rng(seed)
     centres = np.random.default_rng(99).normal(size=(60, DIMENSIONS))
     return (centres[random.integers(0, 60, count)] + random.normal(size=(count, DIMENSIONS))).astype(np.float32)
@@ -29,8 +30,8 @@ def put(database: Database, rows: np.ndarray, first: int = 1) -> None:
     with database.write() as connection:
         for place, row in enumerate(rows):
             number = first + place
-            picture = store.add_picture(connection, number.to_bytes(16, "big"), Facts(1, 1, 1, 0.0, 0, ""))
-            assert picture == number
+            image = store.add_image(connection, number.to_bytes(16, "big"), Facts(1, 1, 1, 0.0, 0, ""))
+            assert image == number
             store.add_told(connection, number, 1, Described("", embedding=row))
             store.add_file(connection, f"/{number}.jpg", 1, 1, number)
 
@@ -72,7 +73,7 @@ def test_the_index_proposes_what_comparing_all_would_find(tmp_path: Path, simila
     database.close()
 
 
-def test_new_and_gone_pictures_count_before_the_index_knows_them(tmp_path: Path) -> None:
+def test_new_and_gone_images_count_before_the_index_knows_them(tmp_path: Path) -> None:
     database = made(tmp_path)
     put(database, vectors(2000))
     spaces = Spaces(database, few=1000)
@@ -162,9 +163,9 @@ def test_a_large_library_is_searched_by_index_and_words(tmp_path: Path, colours:
         library.update([photos])
         found = library.search("red", k=4)
         assert not found.exact
-        assert {Path(each.picture.path).parent.name for each in found} == {"red"}
+        assert {Path(each.image.path).parent.name for each in found} == {"red"}
         assert library.search("red", tags=["blue"], k=12).exact
-        small = [each.picture.id for each in library.search("green", k=12)]
+        small = [each.image.id for each in library.search("green", k=12)]
     with Library.open(tmp_path / "library") as library:
         assert json.loads(store.get_meta(library._database.connection, "index"))["bundle"] == 1
-        assert sorted(each.picture.id for each in library.search("green", k=12)) == sorted(small)
+        assert sorted(each.image.id for each in library.search("green", k=12)) == sorted(small)

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-import tiny_bundles as tiny
+from helpers import tiny_bundles as tiny
 from seetell.bundle import BundleError, write_bundle
 from seetell.errors import SeetellError
-from seetell.runtime import open_bundle
+from seetell.runtime import open_model
 from seetell.runtime.graph import usable_cores
 
-PICTURE = Image.new("RGB", (9, 9), (200, 10, 10))
+IMAGE = Image.new("RGB", (9, 9), (200, 10, 10))
 
 
 def made(path: Path, **changed: bytes) -> Path:
@@ -34,32 +34,32 @@ def made(path: Path, **changed: bytes) -> Path:
     ],
 )
 def test_captioning_refuses_graphs_of_another_bundle(changed: dict[str, bytes], match: str, tmp_path: Path) -> None:
-    with open_bundle(made(tmp_path / "b", **changed)) as suite, pytest.raises(SeetellError, match=match):
-        suite.captioner(PICTURE)
+    with open_model(made(tmp_path / "b", **changed)) as model, pytest.raises(SeetellError, match=match):
+        model.captioner(IMAGE)
 
 
 @pytest.mark.parametrize(
     ("changed", "match"),
-    [({"labels": b"red\ngreen\n"}, "2 labels, but 3 thresholds"), ({"tags": tiny.pictures()}, "does not fit")],
+    [({"labels": b"red\ngreen\n"}, "2 labels, but 3 thresholds"), ({"tags": tiny.images()}, "does not fit")],
 )
 def test_tagging_refuses_them_too(changed: dict[str, bytes], match: str, tmp_path: Path) -> None:
-    with open_bundle(made(tmp_path / "b", **changed)) as suite, pytest.raises(BundleError, match=match):
-        suite.tagger(PICTURE)
+    with open_model(made(tmp_path / "b", **changed)) as model, pytest.raises(BundleError, match=match):
+        model.tagger(IMAGE)
 
 
 def test_a_graph_that_cannot_run_is_an_error_of_the_bundle(tmp_path: Path) -> None:
-    """`pictures` reads three features; the grid has another shape."""
+    """`images` reads three features; the grid has another shape."""
     manifest = tiny.manifest()
     assert manifest.retriever is not None
     wrong = dataclasses.replace(manifest, retriever=dataclasses.replace(manifest.retriever, layout="grid"))
     write_bundle(tmp_path / "b", wrong, tiny.files())
-    with open_bundle(tmp_path / "b") as suite, pytest.raises(BundleError, match="cannot be run"):
-        suite.retriever.pictures(PICTURE)
+    with open_model(tmp_path / "b") as model, pytest.raises(BundleError, match="cannot be run"):
+        model.retriever.images(IMAGE)
 
 
 def test_rubbish_that_passes_for_protocol_buffers_cannot_be_loaded(tmp_path: Path) -> None:
-    with open_bundle(made(tmp_path / "b", tags=b"\x3a\x00")) as suite, pytest.raises(BundleError, match="graph"):
-        suite.tagger(PICTURE)
+    with open_model(made(tmp_path / "b", tags=b"\x3a\x00")) as model, pytest.raises(BundleError, match="graph"):
+        model.tagger(IMAGE)
 
 
 def test_cores(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,14 @@
-"""A library of twelve coloured pictures, and a server over it."""
+"""A library of twelve coloured images, and a server over it."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from web_server import Served, paint_all, running
 
+from helpers.tiny_bundles import write_colours
+from helpers.web_server import Served, paint_all, running
 from seetell.library import Library
 from seetell.web import Access
-from tiny_bundles import write_colours
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +25,7 @@ def photos(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def _own_bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is installed here or built in: a test sees only what it adds."""
-    monkeypatch.setattr("seetell.bundle.places.builtin_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr("seetell.bundle.registry.builtin_folder", lambda: tmp_path / "none")
     monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "added"))
 
 
@@ -38,7 +38,7 @@ def library(tmp_path: Path, bundle: Path, photos: Path) -> Iterator[Library]:
 
 @pytest.fixture
 def own(library: Library) -> Iterator[Served]:
-    """The twelve pictures, on loopback, for a test that changes something."""
+    """The twelve images, on loopback, for a test that changes something."""
     with running(library, Access.to("127.0.0.1")) as server:
         yield server
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from web_server import COLOURS, Served, paint, running
 
+from helpers.tiny_bundles import write_tiny
+from helpers.web_server import COLOURS, Served, paint, running
 from seetell.bundle import add
 from seetell.library import Library
 from seetell.web import Access
-from seetell.web.desk import Desk
-from tiny_bundles import write_tiny
+from seetell.web.work_queue import WorkQueue
 
 
 def search(served: Served, **asked: object) -> Any:
@@ -61,7 +61,7 @@ def test_words_that_nothing_knows_are_named(served: Served) -> None:
     assert matching(found) == []
 
 
-def test_without_a_question_all_pictures_come_page_by_page(served: Served) -> None:
+def test_without_a_question_all_images_come_page_by_page(served: Served) -> None:
     first, second = search(served, limit=8), search(served, limit=8, offset=8)
     assert (len(first["rows"]), first["more"], len(second["rows"]), second["more"]) == (8, True, 4, False)
     assert len({row["id"] for row in first["rows"] + second["rows"]}) == 12
@@ -95,19 +95,19 @@ def test_more_like_one_of_the_library(served: Served) -> None:
     assert served.ask("/api/search?like=999").status == 404
 
 
-# A picture
+# An image
 
 
-def test_a_picture_and_the_library_at_a_glance(served: Served) -> None:
+def test_an_image_and_the_library_at_a_glance(served: Served) -> None:
     one = search(served, q="red")["rows"][0]
-    known = served.get(f"/api/pictures/{one['id']}")
+    known = served.get(f"/api/images/{one['id']}")
     assert (known["width"], known["height"], known["edited"]) == (60, 40, [])
     assert Path(known["files"][0]).name == known["name"]
     about = served.get("/api/library")
-    assert (about["pictures"], about["bundle"], about["kinds"]) == (12, "tiny", ["captioner", "tagger", "retriever"])
+    assert (about["images"], about["bundle"], about["kinds"]) == (12, "tiny", ["captioner", "tagger", "retriever"])
 
 
-@pytest.mark.parametrize("path", ["/api/pictures/999", "/api/pictures/999/told", "/api/pictures/999/view.jpg"])
+@pytest.mark.parametrize("path", ["/api/images/999", "/api/images/999/told", "/api/images/999/view.jpg"])
 def test_what_is_not_there_is_not_found(served: Served, path: str) -> None:
     answer = served.ask(path)
     assert answer.status == 404
@@ -116,10 +116,10 @@ def test_what_is_not_there_is_not_found(served: Served, path: str) -> None:
 
 def test_each_word_has_its_light(served: Served) -> None:
     one = search(served, q="red")["rows"][0]
-    told = served.get(f"/api/pictures/{one['id']}/told")
+    told = served.get(f"/api/images/{one['id']}/told")
     assert told["caption"] == "a red thing"
     assert [word["text"] for word in told["words"]] == ["a", "red", "thing"]
-    best = served.site.library.suite.captioner(one["files"][0]).best
+    best = served.site.library.model.captioner(one["files"][0]).best
     assert best.attention is not None
     for word, weights in zip(told["words"], best.attention, strict=True):
         assert word["light"] == pytest.approx((weights / weights.max()).tolist(), abs=1e-3)
@@ -133,15 +133,15 @@ def test_a_bundle_without_a_captioner_has_nothing_to_tell(tmp_path: Path, photos
     with Library.open(tmp_path / "other", bundle=bundle, threads=1) as library:
         library.update([photos / "red"])
         with running(library, Access.to("127.0.0.1")) as served:
-            answer = served.ask("/api/pictures/1/told")
+            answer = served.ask("/api/images/1/told")
             assert answer.status == 409
-            assert "cannot caption pictures" in answer.json["problem"]
+            assert "cannot caption images" in answer.json["problem"]
             assert show(served, png(COLOURS["red"]))["told"]["words"] == []
 
 
 def test_an_edit_is_kept_searched_and_taken_back(own: Served) -> None:
     number = search(own, q="red")["rows"][0]["id"]
-    path = f"/api/pictures/{number}"
+    path = f"/api/images/{number}"
     changed = own.send("PATCH", path, {"caption": "Grandmother's kettle", "tags": ["kitchen", "heirloom"]})
     assert changed.status == 200
     assert changed.json["edited"] == ["caption", "tags"]
@@ -152,12 +152,12 @@ def test_an_edit_is_kept_searched_and_taken_back(own: Served) -> None:
     assert (now["caption"], now["edited"]) == ("a red thing", ["tags"])
     own.send("PATCH", path, {"tags": None})
     assert [tag["label"] for tag in own.get(path)["tags"]] == ["red"]
-    assert own.send("PATCH", "/api/pictures/999", {"caption": "x"}).status == 404
+    assert own.send("PATCH", "/api/images/999", {"caption": "x"}).status == 404
 
 
 def test_copies_are_made_once_and_may_be_kept(own: Served, library: Library) -> None:
     one = search(own, q="red")["rows"][0]
-    path = f"/api/pictures/{one['id']}/thumbnail.jpg"
+    path = f"/api/images/{one['id']}/thumbnail.jpg"
     first = own.ask(f"{path}?v={one['version']}")
     assert first.headers["content-type"] == "image/jpeg"
     assert "immutable" in first.headers["cache-control"]
@@ -170,23 +170,23 @@ def test_copies_are_made_once_and_may_be_kept(own: Served, library: Library) -> 
     assert own.ask(path).headers["cache-control"] == "private, no-cache"
     again = own.ask(path, If_None_Match=first.headers["etag"])
     assert (again.status, again.body) == (304, b"")
-    gone = own.ask(f"/api/pictures/{one['id']}/view.jpg")
+    gone = own.ask(f"/api/images/{one['id']}/view.jpg")
     assert gone.status == 410
     assert "gone" in gone.json["problem"]
 
 
 def test_the_original_is_the_file_itself_to_be_kept(served: Served) -> None:
     one = search(served, q="red")["rows"][0]
-    answer = served.ask(f"/api/pictures/{one['id']}/original")
+    answer = served.ask(f"/api/images/{one['id']}/original")
     assert answer.body == Path(one["files"][0]).read_bytes()
     assert answer.headers["content-type"] == "application/octet-stream"
     assert answer.headers["content-disposition"] == f"attachment; filename*=UTF-8''{one['name']}"
 
 
-# A picture that is shown
+# An image that is shown
 
 
-def test_a_shown_picture_is_told_tagged_and_searched_by(served: Served) -> None:
+def test_a_shown_image_is_told_tagged_and_searched_by(served: Served) -> None:
     look = show(served, png(COLOURS["blue"]))
     assert look["told"]["caption"] == "a blue thing"
     assert [tag["label"] for tag in look["tags"]] == ["blue"]
@@ -198,7 +198,7 @@ def test_a_shown_picture_is_told_tagged_and_searched_by(served: Served) -> None:
     assert "show it again" in forgotten.json["problem"]
 
 
-def test_an_upright_telephone_picture_is_seen_upright(served: Served) -> None:
+def test_an_upright_telephone_image_is_seen_upright(served: Served) -> None:
     stream = io.BytesIO()
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -211,8 +211,8 @@ def test_an_upright_telephone_picture_is_seen_upright(served: Served) -> None:
 def test_whoever_comes_when_all_chairs_are_taken_is_told_to_come_again(
     own: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own.site, "telling", Desk("full", 1, -1))
-    answer = own.ask("/api/pictures/1/told")
+    monkeypatch.setattr(own.site, "telling", WorkQueue("full", 1, -1))
+    answer = own.ask("/api/images/1/told")
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")
     assert own.ask("/api/looks", "POST", png(COLOURS["red"]), Content_Type="image/png").status == 503
     assert search(own, q="red")["rows"]  # what needs no network goes on
@@ -252,10 +252,10 @@ def test_indexing_is_told_live(tmp_path: Path, bundle: Path, photos: Path) -> No
         last = events(served, "done")[-1]
         assert (last["done"], last["total"], last["new"], last["unreadable"]) == (13, 13, 12, 1)
         assert [Path(each["name"]).name for each in last["problems"]] == ["broken.png"]
-        assert served.get("/api/library")["pictures"] == 12
+        assert served.get("/api/library")["images"] == 12
         # Something new, and something gone: the copy of what is gone goes, too.
         gone = search(served, q="red")["rows"][0]
-        served.ask(f"/api/pictures/{gone['id']}/thumbnail.jpg")
+        served.ask(f"/api/images/{gone['id']}/thumbnail.jpg")
         Path(gone["files"][0]).unlink()
         paint(photos / "new.png", COLOURS["blue"], seed=99)
         assert served.send("POST", "/api/update", {}).json == {"started": True}
@@ -265,7 +265,7 @@ def test_indexing_is_told_live(tmp_path: Path, bundle: Path, photos: Path) -> No
 
 
 def test_a_second_indexer_is_told_of_and_the_page_goes_on(own: Served, library: Library) -> None:
-    from seetell.library.places import indexing
+    from seetell.library.paths import indexing
 
     with indexing(library.path):
         own.send("POST", "/api/update", {})
@@ -287,14 +287,14 @@ def test_bundles_are_compared(own: Served, tmp_path: Path) -> None:
 
 def test_the_api_describes_itself(served: Served) -> None:
     said = served.get("/api/openapi.json")
-    for path in ("/api/search", "/api/pictures/{number}/told", "/api/looks", "/api/events", "/api/bundles"):
+    for path in ("/api/search", "/api/images/{number}/told", "/api/looks", "/api/events", "/api/bundles"):
         assert path in said["paths"], path
     assert said["paths"]["/api/search"]["get"]["responses"]["422"]["content"]["application/json"]["schema"] == {
         "$ref": "#/components/schemas/Problem"
     }
 
 
-@pytest.mark.parametrize("path", ["/", "/picture/7", "/bundles", "/api/docs"])
+@pytest.mark.parametrize("path", ["/", "/image/7", "/bundles", "/api/docs"])
 def test_pages_load_nothing_from_elsewhere(served: Served, path: str) -> None:
     answer = served.ask(path)
     assert answer.status == 200
@@ -321,7 +321,7 @@ def test_every_file_that_the_page_names_is_served(served: Served) -> None:
     assert len(seen) > 10
 
 
-def test_a_library_without_pictures_is_served(tmp_path: Path, bundle: Path) -> None:
+def test_a_library_without_images_is_served(tmp_path: Path, bundle: Path) -> None:
     with (
         Library.open(tmp_path / "empty", bundle=bundle, threads=1) as library,
         running(library, Access.to("127.0.0.1")) as served,
@@ -331,9 +331,9 @@ def test_a_library_without_pictures_is_served(tmp_path: Path, bundle: Path) -> N
         assert show(served, png(COLOURS["red"]))["told"]["caption"] == "a red thing"
 
 
-def test_a_library_that_may_only_be_read_still_shows_its_pictures(own: Served, library: Library) -> None:
+def test_a_library_that_may_only_be_read_still_shows_its_images(own: Served, library: Library) -> None:
     (library.path / "thumbnails").write_text("in the way", encoding="utf-8")
     number = search(own, q="red")["rows"][0]["id"]
-    assert own.ask(f"/api/pictures/{number}/thumbnail.jpg").status == 200
+    assert own.ask(f"/api/images/{number}/thumbnail.jpg").status == 200
     (library.path / "thumbnails").unlink()
     shutil.rmtree(library.path / "thumbnails", ignore_errors=True)

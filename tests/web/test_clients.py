@@ -9,7 +9,8 @@ from http.client import HTTPConnection
 
 import pytest
 from PIL import Image
-from web_server import COLOURS, Served
+
+from helpers.web_server import COLOURS, Served
 
 CLIENTS = 64
 
@@ -21,17 +22,17 @@ def upload() -> bytes:
 
 
 def client(served: Served, number: int, end: float, counts: list[int], problems: list[str]) -> None:
-    picture, turn = upload(), 0
+    image, turn = upload(), 0
     connection = HTTPConnection("127.0.0.1", served.port, timeout=60)
     edit = json.dumps({"caption": f"said by client {number}"}).encode()
     asks = (
         ("GET", f"/api/search?q=red+thing+{number}", None, ""),
-        ("GET", f"/api/pictures/{number % 12 + 1}/thumbnail.jpg", None, ""),
-        ("GET", f"/api/pictures/{number % 12 + 1}/told", None, ""),
+        ("GET", f"/api/images/{number % 12 + 1}/thumbnail.jpg", None, ""),
+        ("GET", f"/api/images/{number % 12 + 1}/told", None, ""),
         ("GET", "/", None, ""),
-        ("POST", "/api/looks", picture, "image/jpeg"),
+        ("POST", "/api/looks", image, "image/jpeg"),
         ("GET", "/api/search?tag=blue&not_tag=red", None, ""),
-        ("PATCH", f"/api/pictures/{number % 12 + 1}", edit, "application/json"),
+        ("PATCH", f"/api/images/{number % 12 + 1}", edit, "application/json"),
     )
     try:
         while turn < len(asks) or time.monotonic() < end:  # everybody asks everything once, however slow it is

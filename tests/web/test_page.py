@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from PIL import Image
-from web_server import COLOURS, Served, paint, running
 
+from helpers.tiny_bundles import write_tiny
+from helpers.web_server import COLOURS, Served, paint, running
 from seetell.bundle import add
 from seetell.library import Library
 from seetell.web import Access
 from seetell.web.indexer import State
-from tiny_bundles import write_tiny
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -104,7 +104,7 @@ def half_white() -> bytes:
 
 
 def shadow(page: "Page", x: float, y: float) -> float:
-    """How dark the veil is at a place of the picture: 0 if it can be seen, 255 if it is black."""
+    """How dark the veil is at a place of the image: 0 if it can be seen, 255 if it is black."""
     found: float = page.evaluate(
         """([x, y]) => {
             const veil = document.querySelector(".veil.lit");
@@ -125,8 +125,8 @@ def test_results_come_as_one_types(page: "Page", served: Served) -> None:
     page.locator("#q").press_sequentially("something green", delay=10)
     expect_captions(page, {"a green thing"})
     assert page.url.endswith("/?q=something+green")
-    assert page.locator("h1:visible").inner_text() == "4 pictures match “something green”"
-    until(page, "() => document.getElementById('status').textContent.startsWith('4 pictures match')")
+    assert page.locator("h1:visible").inner_text() == "4 images match “something green”"
+    until(page, "() => document.getElementById('status').textContent.startsWith('4 images match')")
     page.go_back()
     twelve(page)
     assert page.locator("#q").input_value() == ""
@@ -164,32 +164,32 @@ def test_nothing_matches_is_said_and_the_nearest_are_there_for_whoever_wants_the
 
 def test_filters_by_tag(page: "Page", served: Served) -> None:
     opened(page, served)
-    page.get_by_role("button", name="Only with red, 4 pictures").click()
+    page.get_by_role("button", name="Only with red, 4 images").click()
     expect_captions(page, {"a red thing"})
     page.get_by_role("button", name="With red: change to without").click()
     expect_captions(page, {"a green thing", "a blue thing"})
     assert page.url.endswith("/?not=red")
-    page.get_by_role("button", name="Only with blue, 4 pictures").click()
+    page.get_by_role("button", name="Only with blue, 4 images").click()
     expect_captions(page, {"a blue thing"})
     page.get_by_role("button", name="Remove the filter no red").click()
     page.get_by_role("button", name="Remove the filter blue").click()
     twelve(page)
 
 
-# A picture's page
+# An image's page
 
 
-def test_a_picture_has_its_own_address_and_more_like_it(page: "Page", served: Served) -> None:
+def test_an_image_has_its_own_address_and_more_like_it(page: "Page", served: Served) -> None:
     opened(page, served, "/?q=blue")
     page.locator(".grid a").first.click()
     page.wait_for_selector(".word")
-    assert "/picture/" in page.url
+    assert "/image/" in page.url
     assert page.locator("main h1:visible, main h1.hidden").last.inner_text() == "a blue thing"
     assert page.locator(".tags a").all_inner_texts() == ["blue"]
     page.wait_for_selector(".alike img")
     assert set(page.locator(".alike img").evaluate_all("all => all.slice(0, 3).map(i => i.alt)")) == {"a blue thing"}
     page.get_by_role("link", name="More like this").click()
-    page.wait_for_selector("h1:has-text('Most like this picture')")
+    page.wait_for_selector("h1:has-text('Most like this image')")
     assert captions(page)[:3] == ["a blue thing"] * 3
     assert captions(page)[3:] != []
     page.go_back()
@@ -199,7 +199,7 @@ def test_a_picture_has_its_own_address_and_more_like_it(page: "Page", served: Se
 
 
 def test_each_word_lights_up_where_the_model_looked(page: "Page", served: Served) -> None:
-    opened(page, served, "/picture/1")
+    opened(page, served, "/image/1")
     words = page.locator(".word")
     words.first.wait_for()
     assert words.all_inner_texts() == ["a", "blue", "thing"]
@@ -223,7 +223,7 @@ def test_each_word_lights_up_where_the_model_looked(page: "Page", served: Served
 
 
 def test_an_edit_is_kept_and_found(page: "Page", own: Served) -> None:
-    opened(page, own, "/picture/3")
+    opened(page, own, "/image/3")
     page.wait_for_selector(".word")
     page.keyboard.press("e")
     page.get_by_role("textbox", name="Caption").fill("Grandmother's kettle")
@@ -240,13 +240,13 @@ def test_an_edit_is_kept_and_found(page: "Page", own: Served) -> None:
     page.get_by_role("button", name="Use the model's caption again").click()
     until(page, "() => !document.body.textContent.includes('You wrote this.')")
     assert page.locator("h1").last.inner_text() == "a blue thing"
-    page.keyboard.press("Escape")  # the results are those of the question, with the picture as it is now
+    page.keyboard.press("Escape")  # the results are those of the question, with the image as it is now
     expect_captions(page, {"a blue thing"})
-    assert page.locator("h1:visible").inner_text() == "1 picture matches “kettle”"
+    assert page.locator("h1:visible").inner_text() == "1 image matches “kettle”"
     assert page.locator("#view-search .grid .sure").count() == 1
 
 
-def test_until_a_picture_comes_the_one_before_cannot_be_edited(page: "Page", served: Served) -> None:
+def test_until_an_image_comes_the_one_before_cannot_be_edited(page: "Page", served: Served) -> None:
     held: list[Any] = []
 
     def asked() -> Any:
@@ -257,23 +257,23 @@ def test_until_a_picture_comes_the_one_before_cannot_be_edited(page: "Page", ser
     opened(page, served, "/")
     page.locator("#view-search .grid a").first.click()
     page.get_by_role("button", name="Edit").wait_for()
-    page.route(re.compile(r"/api/pictures/\d+$"), lambda route: held.append(route))
+    page.route(re.compile(r"/api/images/\d+$"), lambda route: held.append(route))
     page.locator("a.after").click()
     answer = asked()
-    assert page.locator("article.picture[inert]").count() == 1
+    assert page.locator("article.image[inert]").count() == 1
     answer.continue_()
-    page.locator("article.picture:not([inert])").wait_for()
+    page.locator("article.image:not([inert])").wait_for()
     page.keyboard.press("Escape")
     page.locator("#view-search .grid a").first.click()
     answer = asked()
-    assert page.locator("article.picture").count() == 0  # not even seen
+    assert page.locator("article.image").count() == 0  # not even seen
     answer.continue_()
     page.get_by_role("button", name="Edit").wait_for()
 
 
 def test_a_caption_is_read_aloud_word_by_word(page: "Page", served: Served) -> None:
     page.add_init_script(VOICE)
-    opened(page, served, "/picture/1")
+    opened(page, served, "/image/1")
     page.wait_for_selector(".word")
     page.get_by_role("button", name="Read aloud").click()
     assert page.evaluate("window.spoken") == ["a blue thing"]
@@ -283,10 +283,10 @@ def test_a_caption_is_read_aloud_word_by_word(page: "Page", served: Served) -> N
     assert page.get_by_role("button", name="Read aloud").is_visible()
 
 
-# A picture that is shown
+# An image that is shown
 
 
-def test_a_chosen_picture_is_told_and_searched_by(page: "Page", served: Served) -> None:
+def test_a_chosen_image_is_told_and_searched_by(page: "Page", served: Served) -> None:
     opened(page, served)
     page.set_input_files("#file", files=[{"name": "white.png", "mimeType": "image/png", "buffer": half_white()}])
     page.wait_for_selector(".subject.look .word")
@@ -295,10 +295,10 @@ def test_a_chosen_picture_is_told_and_searched_by(page: "Page", served: Served) 
     assert shadow(page, 0.75, 0.75) < 20
     assert shadow(page, 0.2, 0.2) > 60
     assert "bottom right" in page.locator(".note").inner_text()
-    page.wait_for_selector("h1:has-text('your picture')")
+    page.wait_for_selector("h1:has-text('your image')")
 
 
-def test_a_dropped_and_a_pasted_picture(page: "Page", served: Served) -> None:
+def test_a_dropped_and_a_pasted_image(page: "Page", served: Served) -> None:
     opened(page, served)
     for event, make in (
         ("drop", "new DragEvent('drop', { dataTransfer: carried, bubbles: true, cancelable: true })"),
@@ -321,9 +321,9 @@ def test_a_dropped_and_a_pasted_picture(page: "Page", served: Served) -> None:
 
 def test_what_cannot_be_read_is_said(page: "Page", served: Served) -> None:
     opened(page, served)
-    page.set_input_files("#file", files=[{"name": "no.png", "mimeType": "image/png", "buffer": b"not a picture"}])
+    page.set_input_files("#file", files=[{"name": "no.png", "mimeType": "image/png", "buffer": b"not an image"}])
     page.wait_for_selector("#toast:visible")
-    assert "text, not a picture" in page.locator("#toast").inner_text()
+    assert "text, not an image" in page.locator("#toast").inner_text()
 
 
 # Indexing, bundles
@@ -336,14 +336,14 @@ def test_indexing_is_seen_as_it_goes(page: "Page", tmp_path: Path, bundle: Path,
         running(library, Access.to("127.0.0.1")) as served,
     ):
         opened(page, served)
-        assert "no pictures here yet" in page.locator(".hints").inner_text()
+        assert "no images here yet" in page.locator(".hints").inner_text()
         indexer = served.site.indexer
         indexer.state = State("indexing", done=3, total=12, rate=2.0, seconds_left=4.5)
         indexer._publish()
-        page.wait_for_selector("text=Indexing: 3 of 12 pictures, 5 s left")
+        page.wait_for_selector("text=Indexing: 3 of 12 images, 5 s left")
         assert page.locator("progress").get_attribute("value") == "3"
         indexer.start([photos])
-        page.wait_for_selector("text=12 new pictures, 1 could not be read")
+        page.wait_for_selector("text=12 new images, 1 could not be read")
         twelve(page)
         page.get_by_text("Which").click()
         assert "broken.png: this is text" in page.locator("#progress").inner_text()
@@ -357,7 +357,7 @@ def test_bundles_are_compared_in_tables(page: "Page", own: Served, tmp_path: Pat
     page.get_by_role("link", name="Bundles").click()
     page.wait_for_selector("table")
     assert page.locator(".cards h2").all_inner_texts() == ["tiny\nin use here", "second"]
-    table = page.get_by_role("region", name="Captions: toys, test, 3 pictures")
+    table = page.get_by_role("region", name="Captions: toys, test, 3 images")
     assert table.locator("tbody th").all_inner_texts() == ["tiny", "second"]
     assert table.locator("tbody td").first.inner_text() == "12.5"
 
@@ -417,19 +417,19 @@ def test_axe_finds_nothing_to_complain_of(browser: "Browser", served: Served, sc
         assert not found, (what, [(each["id"], [node["html"] for node in each["nodes"][:3]]) for each in found])
 
     opened(page, served)
-    look("all pictures")
+    look("all images")
     opened(page, served, "/?q=zebra&tag=red&not=blue")
     look("nothing matches")
-    opened(page, served, "/picture/1")
+    opened(page, served, "/image/1")
     page.wait_for_selector(".word")
     page.wait_for_selector(".alike img")
     page.locator(".word").nth(1).click()
     page.keyboard.press("e")
     page.wait_for_selector(".edit")
-    look("a picture")
+    look("an image")
     page.set_input_files("#file", files=[{"name": "w.png", "mimeType": "image/png", "buffer": half_white()}])
     page.wait_for_selector(".subject.look .word")
-    look("a picture that was shown")
+    look("an image that was shown")
     served.site.indexer.state = State("indexing", done=3, total=12)
     opened(page, served, "/bundles")
     page.wait_for_selector("progress")
@@ -449,9 +449,9 @@ def test_it_fits_a_telephone(browser: "Browser", served: Served) -> None:
         viewport={"width": 340, "height": 640}, has_touch=True, is_mobile=True, reduced_motion="reduce"
     )
     page = context.new_page()
-    for path in ("/", "/?q=zebra", "/picture/1", "/bundles"):
+    for path in ("/", "/?q=zebra", "/image/1", "/bundles"):
         opened(page, served, path)
-        if path == "/picture/1":
+        if path == "/image/1":
             page.wait_for_selector(".word")
             page.locator(".word").nth(1).tap()
             assert shadow(page, 0.02, 0.5) > 150

@@ -12,20 +12,20 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from web_server import COLOURS, Served, paint, running
 
+from helpers.web_server import COLOURS, Served, paint, running
 from seetell.errors import SeetellError
 from seetell.library import Library
 from seetell.web import Access
-from seetell.web.looks import MOST_PIXELS
 from seetell.web.security import UPLOAD_BYTES, host_name, is_loopback
+from seetell.web.uploads import MOST_PIXELS
 
 TOKEN = "a token that is long enough"
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, bundle: Path) -> Iterator[Served]:
-    """One picture on loopback, for tests that change nothing."""
+    """One image on loopback, for tests that change nothing."""
     folder = tmp_path_factory.mktemp("shared")
     paint(folder / "photos" / "red.png", COLOURS["red"])
     (folder / "photos" / "secret.txt").write_text("secret", encoding="utf-8")
@@ -42,7 +42,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, bundle: Path) -> Iterator[
     paint(folder / "photos" / "red.png", COLOURS["red"])
     with Library.open(folder / "library", bundle=bundle, threads=1) as library:
         library.update([folder / "photos"])
-        with running(library, Access.to("0.0.0.0", token=TOKEN, names=["Pictures.Example"])) as served:
+        with running(library, Access.to("0.0.0.0", token=TOKEN, names=["Images.Example"])) as served:
             yield served
 
 
@@ -67,7 +67,7 @@ def test_and_by_no_other(shared: Served, host: str) -> None:
     for path in ("/", "/api/library", "/static/app.js"):
         answer = shared.ask(path, Host=host)
         assert answer.status in (400, 421), (host, path)
-        assert b"pictures" not in answer.body
+        assert b"images" not in answer.body
 
 
 def test_a_request_without_a_host_is_refused(shared: Served) -> None:
@@ -81,29 +81,29 @@ def test_a_request_without_a_host_is_refused(shared: Served) -> None:
     ["https://evil.example", "null", "http://localhost.evil.example", "file://", "http://127.0.0.1:1", "http://[", ""],
 )
 @pytest.mark.parametrize(
-    ("method", "path"), [("PATCH", "/api/pictures/1"), ("POST", "/api/update"), ("POST", "/api/looks")]
+    ("method", "path"), [("PATCH", "/api/images/1"), ("POST", "/api/update"), ("POST", "/api/looks")]
 )
 def test_nothing_is_written_for_other_pages(shared: Served, origin: str, method: str, path: str) -> None:
     answer = shared.send(method, path, {"caption": "taken over"}, Origin=origin)
     assert answer.status == 403
-    assert shared.get("/api/pictures/1")["caption"] == "a red thing"
+    assert shared.get("/api/images/1")["caption"] == "a red thing"
 
 
 def test_a_browser_that_says_only_which_site_is_believed(shared: Served) -> None:
-    assert shared.send("PATCH", "/api/pictures/1", {}, Sec_Fetch_Site="same-site").status == 403
-    assert shared.ask("/api/pictures/1/told", Sec_Fetch_Site="cross-site").status == 403
+    assert shared.send("PATCH", "/api/images/1", {}, Sec_Fetch_Site="same-site").status == 403
+    assert shared.ask("/api/images/1/told", Sec_Fetch_Site="cross-site").status == 403
     assert shared.ask("/", Sec_Fetch_Site="cross-site").status == 200  # a link to the page may be followed
 
 
 def test_the_page_itself_and_scripts_may_write(shared: Served) -> None:
     host = f"127.0.0.1:{shared.port}"
-    assert shared.send("PATCH", "/api/pictures/1", {}, Origin=f"http://{host}").status == 200
-    assert shared.send("PATCH", "/api/pictures/1", {}).status == 200
+    assert shared.send("PATCH", "/api/images/1", {}, Origin=f"http://{host}").status == 200
+    assert shared.send("PATCH", "/api/images/1", {}).status == 200
 
 
 def test_every_answer_carries_the_headers(shared: Served) -> None:
-    asked = [shared.ask(path) for path in ("/", "/static/app.js", "/api/library", "/api/pictures/1/view.jpg", "/none")]
-    asked += [shared.ask("/", Host="evil.example"), shared.send("PATCH", "/api/pictures/1", {}, Origin="null")]
+    asked = [shared.ask(path) for path in ("/", "/static/app.js", "/api/library", "/api/images/1/view.jpg", "/none")]
+    asked += [shared.ask("/", Host="evil.example"), shared.send("PATCH", "/api/images/1", {}, Origin="null")]
     assert [answer.status for answer in asked] == [200, 200, 200, 200, 404, 421, 403]
     for answer in asked:
         policy = answer.headers["content-security-policy"]
@@ -150,13 +150,13 @@ def test_websockets_are_refused(shared: Served) -> None:
         "/static/....//app.py",
         "/static//etc/passwd",
         "/static/C:%5Cwindows%5Cwin.ini",
-        "/picture/../../etc/passwd",
-        "/api/pictures/..%2f..%2fetc%2fpasswd/original",
-        "/api/pictures/1%00/original",
-        "/api/pictures/secret.txt/original",
-        "/api/pictures/1/..%2f..%2fsecret.jpg",
-        "/api/pictures/-1/original",
-        "/api/pictures/99999999999999999999/original",
+        "/image/../../etc/passwd",
+        "/api/images/..%2f..%2fetc%2fpasswd/original",
+        "/api/images/1%00/original",
+        "/api/images/secret.txt/original",
+        "/api/images/1/..%2f..%2fsecret.jpg",
+        "/api/images/-1/original",
+        "/api/images/99999999999999999999/original",
         "//evil.example/",
     ],
 )
@@ -168,23 +168,23 @@ def test_no_path_from_outside_is_opened(shared: Served, path: str) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
-def test_what_was_put_in_a_picture_s_place_is_not_given_away(tmp_path: Path, bundle: Path) -> None:
-    picture = paint(tmp_path / "photos" / "red.png", COLOURS["red"])
+def test_what_was_put_in_an_image_s_place_is_not_given_away(tmp_path: Path, bundle: Path) -> None:
+    image = paint(tmp_path / "photos" / "red.png", COLOURS["red"])
     secret = tmp_path / "secret"
-    secret.write_bytes(b"x" * picture.stat().st_size)
+    secret.write_bytes(b"x" * image.stat().st_size)
     with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
-        library.update([picture.parent])
-        picture.unlink()
-        picture.symlink_to(secret)
+        library.update([image.parent])
+        image.unlink()
+        image.symlink_to(secret)
         with running(library, Access.to("127.0.0.1")) as served:
             for end in ("original", "view.jpg", "told"):
-                answer = served.ask(f"/api/pictures/1/{end}")
+                answer = served.ask(f"/api/images/1/{end}")
                 assert answer.status == 410
                 assert b"xxx" not in answer.body
 
 
 def test_elsewhere_nobody_learns_where_files_lie(guarded: Served) -> None:
-    answer = guarded.ask("/api/pictures/1", Authorization=f"Bearer {TOKEN}")
+    answer = guarded.ask("/api/images/1", Authorization=f"Bearer {TOKEN}")
     assert answer.json["files"] == [os.path.join("photos", "red.png")]
     assert guarded.ask("/api/library", Authorization=f"Bearer {TOKEN}").json["folders"] == ["photos"]
 
@@ -217,12 +217,12 @@ def test_a_bomb_is_not_decoded(shared: Served, size: tuple[int, int]) -> None:
         (b"", "empty"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "text"),
         (b"<script>alert(1)</script>", "text"),
-        (b"\x00\x01\x02\x03" * 50, "not a picture"),
+        (b"\x00\x01\x02\x03" * 50, "not an image"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n", "text"),
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 40, "damaged"),
     ],
 )
-def test_what_is_no_picture_is_told_so(shared: Served, data: bytes, says: str) -> None:
+def test_what_is_no_image_is_told_so(shared: Served, data: bytes, says: str) -> None:
     answer = shared.ask("/api/looks", "POST", data, Content_Type="image/png")
     assert answer.status == 422, answer
     assert says in answer.json["problem"]
@@ -249,10 +249,10 @@ def test_uploads_have_a_type_a_length_and_a_limit(shared: Served) -> None:
 
 
 def test_other_bodies_are_small(shared: Served) -> None:
-    assert shared.send("PATCH", "/api/pictures/1", {"caption": "x" * 70_000}).status == 413
-    assert shared.send("PATCH", "/api/pictures/1", {"caption": "x" * 5_000}).status == 422
-    assert shared.send("PATCH", "/api/pictures/1", {"tags": ["x"] * 300}).status == 422
-    assert shared.ask("/api/pictures/1", "PATCH", b"{", Content_Type="application/json").status == 422
+    assert shared.send("PATCH", "/api/images/1", {"caption": "x" * 70_000}).status == 413
+    assert shared.send("PATCH", "/api/images/1", {"caption": "x" * 5_000}).status == 422
+    assert shared.send("PATCH", "/api/images/1", {"tags": ["x"] * 300}).status == 422
+    assert shared.ask("/api/images/1", "PATCH", b"{", Content_Type="application/json").status == 422
     assert shared.ask("/api/search?q=" + "x" * 1_001).status == 422
 
 
@@ -265,44 +265,44 @@ def test_names_and_captions_that_are_markup_stay_text(tmp_path: Path, bundle: Pa
     with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
         library.update([tmp_path / "photos"])
         with running(library, Access.to("127.0.0.1")) as served:
-            served.send("PATCH", "/api/pictures/1", {"caption": "<script>alert(1)</script>", "tags": ["<b>bold"]})
-            answer = served.ask("/api/pictures/1")
+            served.send("PATCH", "/api/images/1", {"caption": "<script>alert(1)</script>", "tags": ["<b>bold"]})
+            answer = served.ask("/api/images/1")
             assert answer.headers["content-type"] == "application/json"
             assert answer.json["name"] == evil
             assert answer.json["caption"] == "<script>alert(1)</script>"
-            kept = served.ask("/api/pictures/1/original").headers["content-disposition"]
+            kept = served.ask("/api/images/1/original").headers["content-disposition"]
             assert "<" not in kept
             assert '"' not in kept
 
 
 @pytest.mark.skipif(os.name != "posix" or os.uname().sysname == "Darwin", reason="such names are Linux's")
 def test_a_name_that_is_no_text_is_shown_all_the_same(tmp_path: Path, bundle: Path) -> None:
-    picture = paint(tmp_path / "photos" / "red.png", COLOURS["red"])
-    os.rename(os.fsencode(picture), os.fsencode(picture.parent) + b"/caf\xe9.png")
+    image = paint(tmp_path / "photos" / "red.png", COLOURS["red"])
+    os.rename(os.fsencode(image), os.fsencode(image.parent) + b"/caf\xe9.png")
     with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
-        library.update([picture.parent])
+        library.update([image.parent])
         with running(library, Access.to("127.0.0.1")) as served:
-            assert served.get("/api/pictures/1")["name"] == "caf�.png"
-            assert served.ask("/api/pictures/1/original").status == 200
+            assert served.get("/api/images/1")["name"] == "caf�.png"
+            assert served.ask("/api/images/1/original").status == 200
 
 
 # The token
 
 
 def test_elsewhere_nothing_is_answered_without_the_token(guarded: Served) -> None:
-    for path in ("/", "/static/app.js", "/api/library", "/api/pictures/1/view.jpg", "/?token=", "/?token=wrong"):
+    for path in ("/", "/static/app.js", "/api/library", "/api/images/1/view.jpg", "/?token=", "/?token=wrong"):
         answer = guarded.ask(path)
         assert answer.status == 401, path
         assert "set-cookie" not in answer.headers
     assert guarded.ask("/api/library", Authorization="Bearer wrong").status == 401
     assert guarded.ask("/api/library", Cookie=f"seetell-{guarded.port}=wrong").status == 401
     assert guarded.ask("/api/library", Cookie="\x01;;=").status == 401
-    assert guarded.send("PATCH", "/api/pictures/1?token=" + TOKEN.replace(" ", "+"), {}).status == 401
+    assert guarded.send("PATCH", "/api/images/1?token=" + TOKEN.replace(" ", "+"), {}).status == 401
 
 
 def test_the_token_goes_from_the_address_into_a_cookie(guarded: Served) -> None:
-    answer = guarded.ask(f"/picture/1?a=1&token={TOKEN.replace(' ', '+')}&b=%26")
-    assert (answer.status, answer.headers["location"]) == (303, "/picture/1?a=1&b=%26")
+    answer = guarded.ask(f"/image/1?a=1&token={TOKEN.replace(' ', '+')}&b=%26")
+    assert (answer.status, answer.headers["location"]) == (303, "/image/1?a=1&b=%26")
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
@@ -320,7 +320,7 @@ def test_the_way_back_leads_nowhere_else(guarded: Served, path: str) -> None:
 def test_elsewhere_addresses_and_known_names_are_right(guarded: Served) -> None:
     for host, status in {
         "192.168.1.7": 200,
-        "pictures.example:80": 200,
+        "images.example:80": 200,
         socket.gethostname(): 200,
         "evil.example": 421,
     }.items():

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seetell.runtime import Caption, open_bundle
+from seetell.runtime import Caption, open_model
 from seetell.text import detokenise
-from seetell.web.telling import told, where
+from seetell.web.captions import told, where
 
 
 def caption(words: tuple[str, ...], attention: np.ndarray | None = None) -> Caption:
@@ -24,8 +24,8 @@ def caption(words: tuple[str, ...], attention: np.ndarray | None = None) -> Capt
     ],
 )
 def test_words_and_spaces_make_the_caption_again(bundle: Path, words: tuple[str, ...]) -> None:
-    with open_bundle(bundle) as suite:
-        said = told(caption(words), suite, (60, 40))
+    with open_model(bundle) as model:
+        said = told(caption(words), model, (60, 40))
     again = "".join((" " if word.space else "") + word.text for word in said.words)
     assert again == said.caption == detokenise(words)
     assert not said.attention
@@ -33,9 +33,9 @@ def test_words_and_spaces_make_the_caption_again(bundle: Path, words: tuple[str,
 
 
 def test_a_doubtful_caption_says_so(bundle: Path) -> None:
-    with open_bundle(bundle) as suite:
-        said = told(replace(caption(("a", "bird")), fit=0.1, doubtful=True), suite, (60, 40))
-    assert said.doubtful
+    with open_model(bundle) as model:
+        said = told(replace(caption(("a", "bird")), fit=0.1, uncertain=True), model, (60, 40))
+    assert said.uncertain
     assert said.caption == "perhaps a bird"
     assert [word.text for word in said.words] == ["a", "bird"]
 

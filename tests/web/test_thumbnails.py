@@ -22,7 +22,7 @@ def test_a_copy_is_as_long_as_it_may_be_and_carries_no_metadata(tmp_path: Path) 
         assert b"where I live" not in image.info.get("exif", b"")
 
 
-def test_small_pictures_are_not_enlarged() -> None:
+def test_small_images_are_not_enlarged() -> None:
     stream = io.BytesIO()
     Image.new("RGBA", (20, 10)).save(stream, "PNG")
     with Image.open(io.BytesIO(shrunk(stream.getvalue(), 480, 80))) as image:
@@ -30,24 +30,24 @@ def test_small_pictures_are_not_enlarged() -> None:
 
 
 def test_only_what_was_indexed_is_given(library: Library) -> None:
-    picture = library.get(1)
-    path = Path(picture.path)
+    image = library.get(1)
+    path = Path(image.path)
     data = path.read_bytes()
-    assert content(picture) == data
+    assert content(image) == data
     path.write_bytes(bytes([data[0] ^ 1]) + data[1:])  # as long as before
     with pytest.raises(GoneError):
-        content(picture)
+        content(image)
     path.unlink()
     with pytest.raises(GoneError):
-        content(picture)
+        content(image)
 
 
-def test_copies_of_forgotten_pictures_are_deleted(library: Library) -> None:
+def test_copies_of_forgotten_images_are_deleted(library: Library) -> None:
     copies = Thumbnails(library.path)
     first, second = library.get(1), library.get(2)
-    for picture in (first, second):
-        copies.make(picture, "thumbnail")
-        copies.make(picture, "view")
+    for image in (first, second):
+        copies.make(image, "thumbnail")
+        copies.make(image, "view")
     assert copies.prune(library.hashes() - {first.hash}) == 2
     assert copies.kept(first, "thumbnail") is None
     assert copies.kept(second, "thumbnail") is not None

@@ -10,7 +10,6 @@ from seetell.bundle.fields import BundleError
 from seetell.bundle.folder import Bundle, read_manifest, write_bundle
 from seetell.bundle.manifest import PRECISIONS, Manifest
 from seetell.bundle.parts import (
-    AgainPart,
     CaptionerPart,
     ClassifierPart,
     Decoding,
@@ -18,16 +17,16 @@ from seetell.bundle.parts import (
     Head,
     Layout,
     RetrieverPart,
+    RetryPart,
     Score,
     SequencePart,
     StatePart,
     TaggerPart,
 )
-from seetell.bundle.places import Place, add, builtin_folder, find, installed, remove, user_folder
+from seetell.bundle.registry import Place, add, builtin_folder, find, installed, remove, user_folder
 
 __all__ = [
     "PRECISIONS",
-    "AgainPart",
     "Bundle",
     "BundleError",
     "CaptionerPart",
@@ -39,6 +38,7 @@ __all__ = [
     "Manifest",
     "Place",
     "RetrieverPart",
+    "RetryPart",
     "Score",
     "SequencePart",
     "StatePart",

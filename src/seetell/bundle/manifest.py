@@ -1,4 +1,4 @@
-"""What `bundle.json` says: which graphs there are, how pictures are prepared for them, and how well they do."""
+"""What `bundle.json` says: which graphs there are, how images are prepared for them, and how well they do."""
 
 import dataclasses
 import hashlib
@@ -93,14 +93,14 @@ class Manifest:
         for head in self.heads:
             names.append(head.vocabulary)
             if isinstance(head, RetrieverPart):
-                names += [head.pictures, head.texts]
+                names += [head.images, head.texts]
             elif isinstance(head, CaptionerPart | TaggerPart):
                 if head.sequence is not None:
                     names += [head.sequence.start, head.sequence.step]
                 if isinstance(head, TaggerPart) and head.classifier is not None:
                     names.append(head.classifier.graph)
-                if isinstance(head, CaptionerPart) and head.again is not None:
-                    names.append(head.again.words)
+                if isinstance(head, CaptionerPart) and head.retry is not None:
+                    names.append(head.retry.words)
         return names
 
     @property
@@ -162,8 +162,8 @@ class Manifest:
         for head in self.heads:
             if head.layout not in known:
                 fields.refuse(f"its {head.KIND} reads a layout that its encoder does not give")
-        if self.captioner is not None and self.captioner.matching is not None and self.retriever is None:
-            fields.refuse("its captions are to be matched with pictures, and it cannot match")
+        if self.captioner is not None and self.captioner.rerank_weight is not None and self.retriever is None:
+            fields.refuse("its captions are to be matched with images, and it cannot match")
         if sum(stored.size for stored in self.files.values()) > LARGEST_BUNDLE:
             fields.refuse("it is too large")
         named = self.named

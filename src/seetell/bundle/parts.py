@@ -33,7 +33,7 @@ def is_file_name(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout of features that the encoder gives: one picture's shape, and the widths a row is divided into."""
+    """A layout of features that the encoder gives: one image's shape, and the widths a row is divided into."""
 
     name: str
     shape: tuple[int, ...]
@@ -99,7 +99,7 @@ class Score:
     data: str
     split: str
     protocol: str
-    pictures: int
+    images: int
     measured_on: str  # the "bundle", or the "checkpoint" it was made from
     metrics: Mapping[str, Any]
 
@@ -109,7 +109,7 @@ class Score:
             fields.text("data", most=1_000),
             fields.text("split", most=100),
             fields.text("protocol", most=1_000),
-            fields.whole("pictures", 0, 1 << 40),
+            fields.whole("images", 0, 1 << 40),
             fields.choice("measured_on", ("bundle", "checkpoint")),
             fields.metrics("metrics"),
         )
@@ -242,10 +242,10 @@ class Head:
 
 
 @dataclass(frozen=True)
-class AgainPart:
-    """Captions that fit less than `below` are told again, each time with another word that fits the picture.
+class RetryPart:
+    """Captions that fit less than `below` are told again, each time with another word that fits the image.
 
-    `words` is a graph from the retriever's `embeddings` of pictures to the `tokens` (P, words) that fit them best.
+    `words` is a graph from the retriever's `embeddings` of images to the `tokens` (P, words) that fit them best.
     """
 
     words: str
@@ -260,40 +260,42 @@ class AgainPart:
 
 @dataclass(frozen=True)
 class CaptionerPart(Head):
-    """Tells pictures in words.
+    """Tells images in words.
 
     Args:
-        matching: how much it counts, beside a caption's log-probability, how well the bundle's retriever finds that it
-            fits the picture; None: not at all.
-        doubtful: a caption that fits less than this is doubtful; None: none is.
-        again: which captions are told again, and how; None: none is.
+        rerank_weight: how much it counts, beside a caption's log-probability, how well the bundle's retriever finds that it
+            fits the image; None: not at all.
+        uncertain_below: a caption that fits less than this is uncertain; None: none is.
+        retry: which captions are told again, and how; None: none is.
     """
 
     KIND: ClassVar[str] = "captioner"
 
     sequence: SequencePart
-    matching: float | None = None
-    doubtful: float | None = None
-    again: AgainPart | None = None
+    rerank_weight: float | None = None
+    uncertain_below: float | None = None
+    retry: RetryPart | None = None
 
     @classmethod
     def read(cls, fields: Fields) -> Self:
         sequence = SequencePart.read(fields.inner("sequence"))
-        matching = fields.number("matching", 0, 1e6) if "matching" in fields else None
-        doubtful = fields.number("doubtful", -1e6, 1e6) if "doubtful" in fields else None
-        again = AgainPart.read(fields.inner("again")) if "again" in fields else None
-        part = cls(*Head.common(fields), sequence, matching, doubtful, again, trained_as=Head.settings(fields))
+        rerank_weight = fields.number("rerank_weight", 0, 1e6) if "rerank_weight" in fields else None
+        uncertain_below = fields.number("uncertain_below", -1e6, 1e6) if "uncertain_below" in fields else None
+        retry = RetryPart.read(fields.inner("retry")) if "retry" in fields else None
+        part = cls(
+            *Head.common(fields), sequence, rerank_weight, uncertain_below, retry, trained_as=Head.settings(fields)
+        )
         fields.finish()
-        if doubtful is not None and not matching:
+        if uncertain_below is not None and not rerank_weight:
             fields.refuse("its captions are to be doubted by their fit, and they are not matched")
-        if again is not None and not matching:
+        if retry is not None and not rerank_weight:
             fields.refuse("its captions are to be told again by their fit, and they are not matched")
         return part
 
 
 @dataclass(frozen=True)
 class TaggerPart(Head):
-    """Names what is in pictures: a writer of label sequences, or a classifier."""
+    """Names what is in images: a writer of label sequences, or a classifier."""
 
     KIND: ClassVar[str] = "tagger"
 
@@ -314,14 +316,14 @@ class TaggerPart(Head):
 
 @dataclass(frozen=True)
 class RetrieverPart(Head):
-    """Puts pictures and texts in one space.
+    """Puts images and texts in one space.
 
-    `pictures` takes `features`, `texts` takes `tokens` (T, words) and `lengths` (T,); each gives `embeddings`.
+    `images` takes `features`, `texts` takes `tokens` (T, words) and `lengths` (T,); each gives `embeddings`.
     """
 
     KIND: ClassVar[str] = "retriever"
 
-    pictures: str
+    images: str
     texts: str
     tokenizer: str
     similarity: str
@@ -331,7 +333,7 @@ class RetrieverPart(Head):
     def read(cls, fields: Fields) -> Self:
         part = cls(
             *Head.common(fields),
-            _file(fields, "pictures", ".onnx"),
+            _file(fields, "images", ".onnx"),
             _file(fields, "texts", ".onnx"),
             fields.choice("tokenizer", TOKENIZER_NAMES),
             fields.choice("similarity", tuple(SIMILARITIES)),

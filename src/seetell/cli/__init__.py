@@ -1,10 +1,9 @@
-"""The command line: one file a verb. Nothing heavy is imported until a verb runs."""
+"""The command line: one file a command. Nothing heavy is imported until a command runs."""
 
 import sys
 
 import typer
 
-from seetell.cli.bundles import app as bundles
 from seetell.cli.caption import caption
 from seetell.cli.check import check
 from seetell.cli.duplicates import duplicates
@@ -17,6 +16,7 @@ from seetell.cli.learn_results import results
 from seetell.cli.learn_train import train
 from seetell.cli.learn_tune import tune
 from seetell.cli.library import app as library
+from seetell.cli.models import app as bundles
 from seetell.cli.reindex import reindex
 from seetell.cli.search import search
 from seetell.cli.serve import serve
@@ -27,7 +27,7 @@ from seetell.errors import SeetellError
 
 app = typer.Typer(
     name="seetell",
-    help="See pictures, tell them in words, find them by words.",
+    help="See images, tell them in words, find them by words.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

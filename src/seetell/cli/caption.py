@@ -1,4 +1,4 @@
-"""`seetell caption`: pictures told in words."""
+"""`seetell caption`: images told in words."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,77 +6,77 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seetell.cli.pictures import BundleName, PicturePaths, Threads
+from seetell.cli.images import BundleName, ImagePaths, Threads
 from seetell.errors import SeetellError
 
 if TYPE_CHECKING:
-    from seetell.runtime import Captioned, Suite
+    from seetell.runtime import Captioned, Model
 
 
 def caption(
-    paths: PicturePaths,
+    paths: ImagePaths,
     bundle: BundleName = "",
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values, with a header.")] = False,
     as_html: Annotated[bool, typer.Option("--html", help="An <img> with its alt text a line.")] = False,
-    sidecar: Annotated[str, typer.Option(help="txt or xmp: write a file beside each picture, too.")] = "",
+    sidecar: Annotated[str, typer.Option(help="txt or xmp: write a file beside each image, too.")] = "",
     attention: Annotated[Path | None, typer.Option(help="A folder for panels of where each word looked.")] = None,
-    best: Annotated[int, typer.Option("--best", min=1, max=100, help="How many captions of each picture.")] = 1,
+    best: Annotated[int, typer.Option("--best", min=1, max=100, help="How many captions of each image.")] = 1,
     beam: Annotated[int, typer.Option(min=0, max=100, help="Captions searched at once; 0: as the bundle says.")] = 0,
     threads: Threads = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
-    """Caption pictures.
+    """Caption images.
 
-    Where a caption fits its picture worse than nearly any did while the bundle was made, it begins with "perhaps"
+    Where a caption fits its image worse than nearly any did while the bundle was made, it begins with "perhaps"
     (--json and --csv have a field for that).
 
-    Exits with 0 if every picture was read, 3 if some were not, 1 if none was.
+    Exits with 0 if every image was read, 3 if some were not, 1 if none was.
     """
     import sys
 
     from seetell.cli import caption_outputs as outputs
-    from seetell.cli.pictures import finish, listed
+    from seetell.cli.images import finish, listed
     from seetell.progress import SILENT, for_terminal
-    from seetell.runtime import open_bundle
+    from seetell.runtime import open_model
 
     if as_json + as_csv + as_html > 1:
         raise SeetellError("--json, --csv and --html exclude each other", remedy="Choose one of them")
     if sidecar not in ("", "txt", "xmp"):
         raise SeetellError(f"there is no sidecar of the kind {sidecar!r}", remedy="Choose --sidecar txt or xmp")
-    pictures = listed(paths)
+    images = listed(paths)
     shown: Callable[[Captioned], str] = outputs.as_text
     if as_json:
         shown = lambda result: outputs.as_json(result, best > 1)  # noqa: E731
     elif as_csv:
         shown = outputs.as_csv
-        typer.echo("path,caption,score,doubtful,error")
+        typer.echo("path,caption,score,uncertain,error")
     elif as_html:
         shown = outputs.as_html
     # A bar that shares the terminal with captions would write across them.
     progress = SILENT if quiet or sys.stdout.isatty() or not sys.stderr.isatty() else for_terminal()
     failed = kept = 0
-    with open_bundle(bundle or None, threads=threads or None) as suite:
+    with open_model(bundle or None, threads=threads or None) as model:
         if attention is not None:
-            _check_panels(suite, attention)
-        for result in suite.captioner(pictures, n_best=best, beam=beam or None, progress=progress):
+            _check_panels(model, attention)
+        for result in model.captioner(images, n_best=best, beam=beam or None, progress=progress):
             failed += result.error is not None
             typer.echo(shown(result))
             if sidecar and result.error is None:
                 kept += outputs.write_sidecar(result, sidecar) is None
             if attention is not None and result.error is None:
-                _write_panels(suite, result, attention)
+                _write_panels(model, result, attention)
     if kept:
-        typer.echo(f"seetell: {kept} pictures had a .{sidecar} file already, which was left as it is", err=True)
-    finish(len(pictures), failed)
+        typer.echo(f"seetell: {kept} images had a .{sidecar} file already, which was left as it is", err=True)
+    finish(len(images), failed)
 
 
-def _check_panels(suite: "Suite", folder: Path) -> None:
+def _check_panels(model: "Model", folder: Path) -> None:
     """Make the folder for panels; refuse it, or a captioner that has nothing to show, before the work begins."""
-    if not suite.captioner.decoder.attention:
+    if not model.captioner.decoder.attention:
         raise SeetellError(
             "this bundle's captioner pays no attention that could be shown",
-            where=str(suite.bundle.path),
+            where=str(model.bundle.path),
             remedy="Name one with attention (attend, convolutional), or leave --attention out",
         )
     try:
@@ -87,19 +87,19 @@ def _check_panels(suite: "Suite", folder: Path) -> None:
         ) from None
 
 
-def _write_panels(suite: "Suite", result: "Captioned", folder: Path) -> None:
+def _write_panels(model: "Model", result: "Captioned", folder: Path) -> None:
     import hashlib
     import io
 
     from seetell.cli.caption_outputs import write_atomically
+    from seetell.figures.attention import Told, attention_sheet
     from seetell.images import decode
-    from seetell.pictures.attention import Told, attention_sheet
 
-    picture = decode(result.picture)
+    image = decode(result.image)
     told = [Told(each.words, each.attention, each.gate) for each in result.captions if each.attention is not None]
-    sheet = attention_sheet(picture, told, box=suite.preparation.visible_box(picture.size))
+    sheet = attention_sheet(image, told, box=model.preparation.visible_box(image.size))
     buffer = io.BytesIO()
     sheet.save(buffer, "PNG")
-    # Pictures of the same name in two folders must not share a panel.
-    mark = hashlib.sha256(str(Path(result.picture).absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:6]
-    write_atomically(folder / f"{Path(result.picture).stem}-{mark}.png", buffer.getvalue())
+    # Images of the same name in two folders must not share a panel.
+    mark = hashlib.sha256(str(Path(result.image).absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:6]
+    write_atomically(folder / f"{Path(result.image).stem}-{mark}.png", buffer.getvalue())

@@ -1,4 +1,4 @@
-"""Ways to write captions: text, JSON, CSV, HTML, and files beside the pictures."""
+"""Ways to write captions: text, JSON, CSV, HTML, and files beside the images."""
 
 import csv
 import html
@@ -14,16 +14,16 @@ from seetell.runtime import Caption, Captioned
 
 def as_text(result: Captioned) -> str:
     if result.error is not None:
-        return f"{result.picture}\t! {result.error.problem}"
-    return "\n".join(f"{result.picture}\t{caption.hedged}" for caption in result.captions)
+        return f"{result.image}\t! {result.error.problem}"
+    return "\n".join(f"{result.image}\t{caption.hedged}" for caption in result.captions)
 
 
 def as_json(result: Captioned, several: bool) -> str:
     """One object; with several captions asked for, all of them under `captions`."""
     if result.error is not None:
-        return json.dumps({"path": result.picture, "error": str(result.error)}, ensure_ascii=False)
+        return json.dumps({"path": result.image, "error": str(result.error)}, ensure_ascii=False)
     best = result.best
-    row: dict[str, object] = {"path": result.picture, **_told(best)}
+    row: dict[str, object] = {"path": result.image, **_told(best)}
     if several:
         row["captions"] = [_told(caption) for caption in result.captions]
     return json.dumps(row, ensure_ascii=False)
@@ -31,7 +31,7 @@ def as_json(result: Captioned, several: bool) -> str:
 
 def _told(caption: Caption) -> dict[str, object]:
     row: dict[str, object] = {"caption": caption.text, "score": round(caption.log_probability, 4)}
-    return row if caption.fit is None else {**row, "fit": round(caption.fit, 4), "doubtful": caption.doubtful}
+    return row if caption.fit is None else {**row, "fit": round(caption.fit, 4), "uncertain": caption.uncertain}
 
 
 def csv_row(values: list[object]) -> str:
@@ -44,26 +44,26 @@ def csv_row(values: list[object]) -> str:
 
 def as_csv(result: Captioned) -> str:
     if result.error is not None:
-        return csv_row([result.picture, "", "", "", str(result.error)])
+        return csv_row([result.image, "", "", "", str(result.error)])
     best = result.best
-    return csv_row([result.picture, best.text, round(best.log_probability, 4), "yes" if best.doubtful else "", ""])
+    return csv_row([result.image, best.text, round(best.log_probability, 4), "yes" if best.uncertain else "", ""])
 
 
 def as_html(result: Captioned) -> str:
     """An `img` element whose alternative text is the caption."""
     if result.error is not None:
-        return f"<!-- {html.escape(result.picture).replace('--', '- -')}: could not be read -->"
-    source = html.escape(Path(result.picture).as_posix(), quote=True)
+        return f"<!-- {html.escape(result.image).replace('--', '- -')}: could not be read -->"
+    source = html.escape(Path(result.image).as_posix(), quote=True)
     return f'<img src="{source}" alt="{html.escape(result.best.hedged, quote=True)}">'
 
 
 def write_sidecar(result: Captioned, kind: str) -> Path | None:
-    """A file beside the picture: `photo.txt` or `photo.xmp`, which is what picture managers look for. One that is there
-    already is left alone: it may hold what somebody wrote. None says so, and is also what an unreadable picture gives.
+    """A file beside the image: `photo.txt` or `photo.xmp`, which is what image managers look for. One that is there
+    already is left alone: it may hold what somebody wrote. None says so, and is also what an unreadable image gives.
     """
     if result.error is not None:
         return None
-    path = Path(result.picture).with_suffix(f".{kind}")
+    path = Path(result.image).with_suffix(f".{kind}")
     if path.exists():
         return None
     text = f"{result.best.hedged}\n" if kind == "txt" else as_xmp(result.best.hedged)

@@ -1,4 +1,4 @@
-"""`seetell duplicates`: pictures that are there more than once."""
+"""`seetell duplicates`: images that are there more than once."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ def duplicates(
     bits: Annotated[int, typer.Option(min=0, max=7, help="Of 64, how many may differ; 0: the same at a glance.")] = 7,
     as_json: AsJson = False,
 ) -> None:
-    """List pictures that look the same, and files that are the same; nothing is deleted.
+    """List images that look the same, and files that are the same; nothing is deleted.
 
     In each group the largest comes first. With --json: {"files": [{"path", "width", "height", "bytes", "hash"}]}.
     """

@@ -17,9 +17,9 @@ def evaluate(
     length: Annotated[
         float | None, typer.Option(help="Captions of a run: the exponent of beam search's length; else the recipe's.")
     ] = None,
-    matching: Annotated[
+    rerank_weight: Annotated[
         float | None,
-        typer.Option(help="Captions of a bundle: how much it counts that they fit the picture; else as it says."),
+        typer.Option(help="Captions of a bundle: how much it counts that they fit the image; else as it says."),
     ] = None,
     sheet: Annotated[
         Path | None, typer.Option(help="Of a run: a folder for a page that shows what it tells, tags or finds.")
@@ -36,11 +36,11 @@ def evaluate(
         if sheet is not None:
             raise SeetellError("--sheet is for runs only", where=str(model), remedy="Evaluate the run it was made of")
         reports = _of_bundle(
-            model, data, split, {"folds": folds, "beam": beam or None, "matching": matching}, quiet=as_json
+            model, data, split, {"folds": folds, "beam": beam or None, "rerank_weight": rerank_weight}, quiet=as_json
         )
     else:
-        if matching is not None:
-            raise SeetellError("--matching is for bundles only", where=str(model), remedy="Export the run first")
+        if rerank_weight is not None:
+            raise SeetellError("--rerank-weight is for bundles only", where=str(model), remedy="Export the run first")
         options = {"folds": folds, "beam": beam, "sheet": sheet, **({} if length is None else {"alpha": length})}
         reports = [_of_run(model, data, split, options, store, quiet=as_json)]
     for report in reports:
@@ -73,8 +73,8 @@ def _of_run(
     run = Run.open(path)
     if "alpha" in options and run.recipe.family != "captions":
         _refuse(path, "--length", "caption")
-    materials = run.materials(data, split, root=store, progress=for_terminal(quiet=quiet))
-    return {"recipe": run.recipe.name, **family(run.recipe.family).evaluate(run, materials, split, options)}
+    training_data = run.training_data(data, split, root=store, progress=for_terminal(quiet=quiet))
+    return {"recipe": run.recipe.name, **family(run.recipe.family).evaluate(run, training_data, split, options)}
 
 
 def _of_bundle(
@@ -84,7 +84,7 @@ def _of_bundle(
     from seetell.data import open_dataset, union
     from seetell.evaluation import evaluate_bundle
     from seetell.progress import for_terminal
-    from seetell.runtime import open_bundle
+    from seetell.runtime import open_model
 
     if path.is_dir() and not (path / "bundle.json").exists():
         raise SeetellError(
@@ -94,10 +94,10 @@ def _of_bundle(
         )
     datasets = [open_dataset(spec) for spec in data]
     dataset = datasets[0] if len(datasets) == 1 else union(datasets)
-    with open_bundle(path) as suite:
-        if options["matching"] and "retriever" not in suite.kinds:
-            raise SeetellError("this bundle cannot match", where=str(path), remedy="Leave out --matching")
-        reports = evaluate_bundle(suite, dataset, split, **options, progress=for_terminal(quiet=quiet))
+    with open_model(path) as model:
+        if options["rerank_weight"] and "retriever" not in model.kinds:
+            raise SeetellError("this bundle cannot match", where=str(path), remedy="Leave out --rerank-weight")
+        reports = evaluate_bundle(model, dataset, split, **options, progress=for_terminal(quiet=quiet))
     return [{"kind": kind, **report} for kind, report in reports.items()]
 
 

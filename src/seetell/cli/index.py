@@ -1,12 +1,12 @@
-"""`seetell index`: folders of pictures into a library."""
+"""`seetell index`: folders of images into a library."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from seetell.cli.images import BundleName, Threads
 from seetell.cli.library_options import AsJson, LibraryPath, Quiet
-from seetell.cli.pictures import BundleName, Threads
 
 
 def index(
@@ -24,9 +24,9 @@ def index(
     ray_address: Annotated[str, typer.Option(metavar="ADDRESS", help="Encode on this Ray cluster.")] = "",
     quiet: Quiet = False,
 ) -> None:
-    """Make folders of pictures searchable; again, only what is new or changed is looked at.
+    """Make folders of images searchable; again, only what is new or changed is looked at.
 
-    Exits with 0 if every picture was read, 3 if some were not, 130 if it was stopped; what was done is kept.
+    Exits with 0 if every image was read, 3 if some were not, 130 if it was stopped; what was done is kept.
     """
     from seetell.cli.library_options import interruptible, told
     from seetell.errors import SeetellError
@@ -50,7 +50,7 @@ def index(
             for line in imported.skipped:
                 typer.echo(f"seetell: {line}", err=True)
             typer.echo(
-                f"seetell: {imported.described:,} pictures described, {imported.missing:,} rows without a picture",
+                f"seetell: {imported.described:,} images described, {imported.missing:,} rows without an image",
                 err=True,
             )
         path = str(opened.path)

@@ -7,30 +7,30 @@ import typer
 
 from seetell.errors import DatasetError
 
-_COMPARED = 16  # pictures, and as many texts, on which bundle and checkpoints must agree
+_COMPARED = 16  # images, and as many texts, on which bundle and checkpoints must agree
 
 
 def export(
-    runs: Annotated[list[Path], typer.Argument(help="A run's folder; several that share an encoder become a suite.")],
+    runs: Annotated[list[Path], typer.Argument(help="A run's folder; several that share an encoder become a model.")],
     out: Annotated[Path, typer.Option("--out", help="The bundle's folder.")],
     data: Annotated[
-        list[str] | None, typer.Option("--data", help="Real pictures to compare and measure on; the runs' own data.")
+        list[str] | None, typer.Option("--data", help="Real images to compare and measure on; the runs' own data.")
     ] = None,
     split: Annotated[str, typer.Option(help="Which split of it.")] = "val",
-    measure: Annotated[int, typer.Option(help="Score the bundle on so many pictures; 0: on none.")] = 0,
+    measure: Annotated[int, typer.Option(help="Score the bundle on so many images; 0: on none.")] = 0,
     smaller: Annotated[str, typer.Option(help="fp16 or int8: round the weights, and say what it costs.")] = "",
-    matching: Annotated[
+    rerank_weight: Annotated[
         float | None,
         typer.Option(help="Captioner with a retriever: how much it counts that the retriever finds a caption to fit."),
     ] = None,
-    doubtful: Annotated[
+    uncertain_below: Annotated[
         float | None,
-        typer.Option(help="With --matching: the fit below which a caption is called doubtful."),
+        typer.Option(help="With --rerank-weight: the fit below which a caption is called uncertain."),
     ] = None,
-    again: Annotated[
+    retry_below: Annotated[
         float | None,
         typer.Option(
-            help="With --matching: pictures whose caption fits less are told again, with words that fit them."
+            help="With --rerank-weight: images whose caption fits less are told again, with words that fit them."
         ),
     ] = None,
     beside: Annotated[
@@ -43,13 +43,13 @@ def export(
 ) -> None:
     """Make a bundle of trained runs, once it is seen to do what they do."""
     from seetell.bundle import Bundle
-    from seetell.bundle.places import find
+    from seetell.bundle.registry import find
     from seetell.evaluation import evaluate_bundle, spread
     from seetell.learn.export import USUAL, Description, like, open_runs
     from seetell.learn.export import export as make
     from seetell.learn.training.run import open_data
     from seetell.progress import for_terminal
-    from seetell.runtime import Suite
+    from seetell.runtime import Model
 
     other = Bundle.open(find(beside)) if beside else None
     smaller = smaller or (like(other) if other is not None else "")
@@ -64,25 +64,25 @@ def export(
             remedy="Choose another with --split; bundle and checkpoints are compared on it",
         )
     some = spread(records, _COMPARED)
-    seen = [record.picture for record in spread(dataset.split("train"), USUAL)]
+    seen = [record.image for record in spread(dataset.split("train"), USUAL)]
     texts = [caption for record in some for caption in record.captions[:1]]
-    pictures = measure or (500 if smaller else 0)
+    images = measure or (500 if smaller else 0)
     progress = for_terminal()
 
-    def score(suite: Suite) -> dict[str, Any]:
-        return evaluate_bundle(suite, dataset, split, limit=pictures, meteor=False, progress=progress)
+    def score(model: Model) -> dict[str, Any]:
+        return evaluate_bundle(model, dataset, split, limit=images, meteor=False, progress=progress)
 
     bundle, loss = make(
         trained,
         out,
         Description(name or out.name.lower(), about, licence, tuple(specs)),
-        pictures=[record.picture for record in some],
+        images=[record.image for record in some],
         texts=texts,
         smaller=smaller,
-        matching=matching,
-        doubtful=doubtful,
-        again=None if again is None else (again, seen),
-        measure=(score, ", ".join(specs), split) if pictures else None,
+        rerank_weight=rerank_weight,
+        uncertain_below=uncertain_below,
+        retry=None if retry_below is None else (retry_below, seen),
+        measure=(score, ", ".join(specs), split) if images else None,
         beside=other,
         replace=replace,
         say=lambda line: typer.echo(line, err=True),

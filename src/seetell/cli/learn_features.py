@@ -1,11 +1,11 @@
-"""`seetell learn features DATASET`: encode a dataset's pictures into the feature store."""
+"""`seetell learn features DATASET`: encode a dataset's images into the feature store."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-SHOWN = 20  # of the unreadable pictures, how many a text report lists
+SHOWN = 20  # of the unreadable images, how many a text report lists
 
 
 def features(
@@ -28,25 +28,25 @@ def features(
     ] = None,
     crops: Annotated[int, typer.Option(help="1, or 10: corners, centre and their mirror images, averaged.")] = 1,
     view: Annotated[
-        str, typer.Option(help="Of one crop: centre, the square in the middle, or whole, the picture squashed.")
+        str, typer.Option(help="Of one crop: centre, the square in the middle, or whole, the image squashed.")
     ] = "centre",
-    mirrored: Annotated[bool, typer.Option("--mirrored", help="Of the pictures' mirror images instead.")] = False,
+    mirrored: Annotated[bool, typer.Option("--mirrored", help="Of the images' mirror images instead.")] = False,
     size: Annotated[int, typer.Option(min=0, help="The square's side in pixels; 0: the network's own.")] = 0,
-    split: Annotated[list[str] | None, typer.Option(help="Only this split's pictures; may be repeated.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many pictures.")] = None,
+    split: Annotated[list[str] | None, typer.Option(help="Only this split's images; may be repeated.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many images.")] = None,
     store: Annotated[
         Path | None, typer.Option(help="The folder of feature stores; $SEETELL_STORE, or in the user's cache.")
     ] = None,
     precision: Annotated[str, typer.Option(help="float16 or float32, on disk.")] = "float16",
-    batch: Annotated[int | None, typer.Option(min=1, help="Pictures that the network sees at once.")] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Images that the network sees at once.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads to use; one for each core.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with everything in full.")] = False,
 ) -> None:
-    """Encode a dataset's pictures, once, into the features that models are trained on.
+    """Encode a dataset's images, once, into the features that models are trained on.
 
-    Pictures that are in the store already are not encoded again; killed at any moment, a second run continues.
-    Pictures that cannot be read are skipped, and listed at the end.
+    Images that are in the store already are not encoded again; killed at any moment, a second run continues.
+    Images that cannot be read are skipped, and listed at the end.
     """
     import json
 
@@ -63,7 +63,7 @@ def features(
     records = [record for record in opened.records if not split or record.split in split][:limit]
     if not records:
         known = sorted({record.split or "(none)" for record in opened.records})
-        raise DatasetError("no picture is left to encode", where=dataset, remedy=f"Its splits are {', '.join(known)}")
+        raise DatasetError("no image is left to encode", where=dataset, remedy=f"Its splits are {', '.join(known)}")
     loaded = Encoder.load(encoder)
     for note in loaded.notes:
         typer.echo(f"{loaded.name}: {note}", err=True)
@@ -93,7 +93,7 @@ def _lines(report: Any) -> list[str]:
     from seetell.progress import clock
 
     lines = [
-        f"{report.pictures:,} pictures: {report.new:,} encoded, {report.present:,} already there, "
+        f"{report.images:,} images: {report.new:,} encoded, {report.present:,} already there, "
         f"{len(report.unreadable):,} unreadable, in {clock(report.seconds)}"
     ]
     lines += [f"  {each}" for each in report.unreadable[:SHOWN]]
@@ -108,10 +108,10 @@ def _lines(report: Any) -> list[str]:
 
 def _as_json(report: Any) -> dict[str, Any]:
     return {
-        "pictures": report.pictures,
+        "images": report.images,
         "new": report.new,
         "present": report.present,
-        "unreadable": [{"picture": each.where, "reason": each.reason} for each in report.unreadable],
+        "unreadable": [{"image": each.where, "reason": each.reason} for each in report.unreadable],
         "seconds": round(report.seconds, 3),
         "stores": {
             layout: {"path": str(store.folder), "rows": len(store), "bytes": store.bytes_on_disk}

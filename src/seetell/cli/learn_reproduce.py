@@ -11,7 +11,7 @@ def reproduce(
     data: Annotated[list[str], typer.Option("--data", help="The dataset.")],
     out: Annotated[Path, typer.Option("--out", help="Where the runs, their records and the page go.")],
     dataset: Annotated[
-        str, typer.Option(help="What the data is, if --data does not say it: COCO's pictures in a table are coco.")
+        str, typer.Option(help="What the data is, if --data does not say it: COCO's images in a table are coco.")
     ] = "",
     rows: Annotated[str, typer.Option(help="Only these rows, separated by commas: FNE-MH,FC7-MH")] = "",
     budget: Annotated[str, typer.Option(help="`two-cores`, or `published`.")] = "two-cores",
@@ -24,7 +24,7 @@ def reproduce(
     ] = None,
     show: Annotated[
         list[Path] | None,
-        typer.Option(help="Captions: a picture or folder to show with each word's attention. May be repeated."),
+        typer.Option(help="Captions: an image or folder to show with each word's attention. May be repeated."),
     ] = None,
     records: Annotated[
         Path | None,
@@ -33,10 +33,10 @@ def reproduce(
     store: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
 ) -> None:
     """Train the rows of a published table that have not been trained, and write the page of all that have."""
-    from seetell.cli.pictures import listed
-    from seetell.learn.reproduce import given_files
-    from seetell.learn.reproduce import reproduce as run
-    from seetell.learn.tables import table as find
+    from seetell.cli.images import listed
+    from seetell.learn.reproduction.reproduce import given_files
+    from seetell.learn.reproduction.reproduce import reproduce as run
+    from seetell.learn.reproduction.tables import table as find
     from seetell.progress import for_terminal
 
     page = run(

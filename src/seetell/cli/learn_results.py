@@ -15,7 +15,7 @@ def results(
     ] = None,
 ) -> None:
     """Draw the page of every table that has records, the page across all tables, and the index; takes seconds."""
-    from seetell.learn.results import write_results
+    from seetell.learn.reproduction.results import write_results
 
     for line in write_results(folder, readme):
         typer.echo(line)

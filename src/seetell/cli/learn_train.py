@@ -11,9 +11,7 @@ def train(
     data: Annotated[list[str], typer.Option("--data", help="A dataset; several are trained on together.")],
     out: Annotated[Path, typer.Option("--out", help="The run's folder.")],
     resume: Annotated[bool, typer.Option("--resume", help="Go on where the run in --out was stopped.")] = False,
-    budget: Annotated[
-        str, typer.Option(help="`two-cores`, or `published` for the document's own setting.")
-    ] = "two-cores",
+    budget: Annotated[str, typer.Option(help="`two-cores`, or `published` for the paper's own setting.")] = "two-cores",
     encoder: Annotated[str, typer.Option(help="Another encoder than the recipe's.")] = "",
     start: Annotated[
         str, typer.Option("--from", help="Start from trained weights: a run's folder, or a bundle's folder or name.")
@@ -26,8 +24,8 @@ def train(
 ) -> None:
     """Train a recipe on a dataset; features are made first where they are missing."""
     from seetell.learn.recipes import load
-    from seetell.learn.training.beginnings import recipe_from
     from seetell.learn.training.run import train as run_training
+    from seetell.learn.training.warm_start import recipe_from
     from seetell.progress import for_terminal
 
     overrides = [*([f"encoder.name={encoder}"] if encoder else []), *(settings or [])]

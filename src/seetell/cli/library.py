@@ -20,27 +20,27 @@ def show(library: LibraryPath = None, as_json: AsJson = False) -> None:
     with Library.open(library, create=False) as opened:
         info, tags = opened.info(), opened.tags()
     if as_json:
-        counts = {each.label: each.pictures for each in tags}
+        counts = {each.label: each.images for each in tags}
         typer.echo(json_line({**info.to_json(), "tags": counts}))
         return
-    typer.echo(f"{info.path}: {info.pictures:,} pictures in {info.files:,} files, {info.bytes / 1e6:,.1f} MB")
+    typer.echo(f"{info.path}: {info.images:,} images in {info.files:,} files, {info.bytes / 1e6:,.1f} MB")
     typer.echo(f"bundle: {info.bundle} ({info.fingerprint[:12]}): {', '.join(info.kinds)}")
     if info.coming:
         typer.echo(f"moving to: {info.coming} (unfinished)")
     for folder in info.folders:
         typer.echo(f"folder: {shown(folder)}")
-    typer.echo(f"unreadable files: {info.unreadable:,}; pictures that people wrote about: {info.edited:,}")
+    typer.echo(f"unreadable files: {info.unreadable:,}; images that people wrote about: {info.edited:,}")
     if tags:
-        typer.echo("tags: " + ", ".join(f"{each.label} {each.pictures:,}" for each in tags[:20]))
+        typer.echo("tags: " + ", ".join(f"{each.label} {each.images:,}" for each in tags[:20]))
 
 
 @app.command()
 def export(
     out: Annotated[Path | None, typer.Argument(help="A .csv or .jsonl file.")] = None,
     library: LibraryPath = None,
-    xmp: Annotated[bool, typer.Option("--xmp", help="Write an XMP file beside each picture instead.")] = False,
+    xmp: Annotated[bool, typer.Option("--xmp", help="Write an XMP file beside each image instead.")] = False,
 ) -> None:
-    """Write everything as a table, as JSON lines, or as XMP files, which picture managers read."""
+    """Write everything as a table, as JSON lines, or as XMP files, which image managers read."""
     from seetell.library import Library
 
     kind = "xmp" if xmp else (out.suffix[1:].lower() if out is not None else "")
@@ -48,7 +48,7 @@ def export(
         raise SeetellError("there is nothing to write to", remedy="Name a .csv or .jsonl file, or say --xmp")
     with Library.open(library, create=False) as opened:
         count = opened.export(out, kind)
-    typer.echo(f"{count:,} {'files beside the pictures' if xmp else 'rows'}")
+    typer.echo(f"{count:,} {'files beside the images' if xmp else 'rows'}")
 
 
 @app.command("import")
@@ -64,16 +64,16 @@ def import_(
         imported = opened.describe(table, images=images)
     for line in imported.skipped:
         typer.echo(f"seetell: {line}", err=True)
-    typer.echo(f"{imported.described:,} pictures described, {imported.missing:,} rows without a picture")
+    typer.echo(f"{imported.described:,} images described, {imported.missing:,} rows without an image")
 
 
 @app.command()
 def forget(folder: Annotated[Path, typer.Argument(help="A folder.")], library: LibraryPath = None) -> None:
-    """Let go of a folder's pictures; their files are not touched."""
+    """Let go of a folder's images; their files are not touched."""
     from seetell.library import Library
 
     with Library.open(library, create=False) as opened:
-        typer.echo(f"{opened.forget(folder):,} pictures forgotten")
+        typer.echo(f"{opened.forget(folder):,} images forgotten")
 
 
 @app.command()

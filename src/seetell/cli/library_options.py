@@ -1,4 +1,4 @@
-"""What the verbs share that work on a library."""
+"""What the commands share that work on a library."""
 
 import signal
 import threading
@@ -12,7 +12,7 @@ import typer
 from seetell.errors import SeetellError
 
 if TYPE_CHECKING:
-    from seetell.library import Picture, Report
+    from seetell.library import LibraryImage, Report
 
 LibraryPath = Annotated[
     str | None,
@@ -47,7 +47,7 @@ def interruptible() -> Iterator[threading.Event]:
 
 
 def told(report: "Report", library: str, *, as_json: bool) -> None:
-    """Print what an update did, and leave with the right code: 3 if some pictures could not be read, 130 if stopped."""
+    """Print what an update did, and leave with the right code: 3 if some images could not be read, 130 if stopped."""
     from seetell.library.exporting import json_line, shown
     from seetell.progress import clock
 
@@ -67,17 +67,17 @@ def told(report: "Report", library: str, *, as_json: bool) -> None:
         parts = [f"{counts[name]:,} {word}" for name, word in says.items() if counts[name]]
         if counts["unreadable"]:
             parts.append(f"{counts['unreadable']:,} unreadable")
-        typer.echo(f"{library}: {', '.join(parts) or 'no pictures'} ({clock(report.seconds)})")
+        typer.echo(f"{library}: {', '.join(parts) or 'no images'} ({clock(report.seconds)})")
     if report.stopped:
         raise typer.Exit(130)
     if report.problems:
         raise typer.Exit(3)
 
 
-def picture_row(picture: "Picture") -> dict[str, object]:
-    """What scripts get of a picture."""
-    tags = [{"label": tag.label, "confidence": round(tag.confidence, 4)} for tag in picture.tags]
-    return {"path": picture.path, "caption": picture.caption, "tags": tags}
+def image_row(image: "LibraryImage") -> dict[str, object]:
+    """What scripts get of an image."""
+    tags = [{"label": tag.label, "confidence": round(tag.confidence, 4)} for tag in image.tags]
+    return {"path": image.path, "caption": image.caption, "tags": tags}
 
 
 def moment(text: str) -> float | None:

@@ -1,4 +1,4 @@
-"""`seetell search`: pictures found by words, by likeness, by tags."""
+"""`seetell search`: images found by words, by likeness, by tags."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seetell.cli.images import BundleName
 from seetell.cli.library_options import LibraryPath
-from seetell.cli.pictures import BundleName
 from seetell.errors import SeetellError
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ def search(
     library: LibraryPath = None,
     bundle: BundleName = "",
     k: Annotated[int, typer.Option("-k", min=1, max=10_000, help="How many.")] = 10,
-    like: Annotated[Path | None, typer.Option(help="Pictures like this one.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only pictures with this tag; may be repeated.")] = None,
-    not_tag: Annotated[list[str] | None, typer.Option(help="No pictures with this tag; may be repeated.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="Only pictures in this folder, however deep.")] = None,
+    like: Annotated[Path | None, typer.Option(help="Images like this one.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only images with this tag; may be repeated.")] = None,
+    not_tag: Annotated[list[str] | None, typer.Option(help="No images with this tag; may be repeated.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Only images in this folder, however deep.")] = None,
     since: Annotated[str, typer.Option(help="Only newer ones: 2024, 2024-05-17, 7d, 36h.")] = "",
     rank: Annotated[str, typer.Option(help="together: by embedding and words; embedding: by it alone.")] = "together",
     everything: Annotated[bool, typer.Option("--all", help="The nearest, too, that do not match.")] = False,
@@ -31,11 +31,11 @@ def search(
     copy_to: Annotated[Path | None, typer.Option(help="Copy what matches into this folder.")] = None,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG) of what matches.")] = None,
 ) -> None:
-    """Find pictures. Relevance is the probability that a picture is what was asked for; shown are those above one half.
+    """Find images. Relevance is the probability that an image is what was asked for; shown are those above one half.
 
     With --json: {"path", "relevance", "matches", "caption", "tags"}.
     """
-    from seetell.cli.library_options import moment, picture_row
+    from seetell.cli.library_options import image_row, moment
     from seetell.library import Library
     from seetell.library.exporting import json_line, shown
 
@@ -59,20 +59,20 @@ def search(
     chosen: Sequence[Found] = results if everything else results.matching
     if as_json:
         for found in results:
-            row = picture_row(found.picture)
+            row = image_row(found.image)
             typer.echo(json_line({"path": row.pop("path"), **_measures(found), **row}))
     elif chosen:
         for found in chosen:
-            typer.echo(f"{found.relevance:4.0%}  {shown(found.picture.path)}\n      {found.picture.caption}")
+            typer.echo(f"{found.relevance:4.0%}  {shown(found.image.path)}\n      {found.image.caption}")
     else:
         near = f"; the nearest is {results[0].relevance:.0%} likely (--all shows it)" if results else ""
         typer.echo(f"nothing here matches{near}")
     if sheet is not None and chosen:
         _write_sheet(chosen, sheet, text)
     if copy_to is not None:
-        typer.echo(f"seetell: {_copy(chosen, copy_to)} pictures copied to {copy_to}", err=True)
+        typer.echo(f"seetell: {_copy(chosen, copy_to)} images copied to {copy_to}", err=True)
     if open_ and chosen:
-        typer.launch(str(chosen[0].picture.readable_file() or chosen[0].picture.path))
+        typer.launch(str(chosen[0].image.readable_file() or chosen[0].image.path))
 
 
 def _measures(found: "Found") -> dict[str, object]:
@@ -80,26 +80,26 @@ def _measures(found: "Found") -> dict[str, object]:
 
 
 def _write_sheet(chosen: "Sequence[Found]", sheet: Path, title: str) -> None:
-    from seetell.errors import PictureError
+    from seetell.errors import ImageError
+    from seetell.figures.sheet import Cell, contact_sheet, save_image
     from seetell.images import decode
     from seetell.library.exporting import shown
-    from seetell.pictures.sheet import Cell, contact_sheet, save_picture
 
     cells = []
     for found in chosen:
-        name = shown(Path(found.picture.path).name)
+        name = shown(Path(found.image.path).name)
         try:
-            picture = decode(found.picture.readable_file() or found.picture.path, at_least=260)
-        except PictureError as error:
+            image = decode(found.image.readable_file() or found.image.path, at_least=260)
+        except ImageError as error:
             typer.echo(f"seetell: {shown(str(error))}", err=True)
             continue
-        cells.append(Cell(picture, found.picture.caption, [f"{found.relevance:.0%} · {name}"]))
+        cells.append(Cell(image, found.image.caption, [f"{found.relevance:.0%} · {name}"]))
     if cells:
-        save_picture(contact_sheet(cells, title=title), sheet)
+        save_image(contact_sheet(cells, title=title), sheet)
 
 
 def _copy(chosen: "Sequence[Found]", folder: Path) -> int:
-    """Copy pictures; one whose name is taken by another gets a number, one that is there already is left."""
+    """Copy images; one whose name is taken by another gets a number, one that is there already is left."""
     import os
     import shutil
 
@@ -107,11 +107,11 @@ def _copy(chosen: "Sequence[Found]", folder: Path) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for found in chosen:
-            source = found.picture.readable_file()
+            source = found.image.readable_file()
             if source is None:
                 continue
             target, number = folder / source.name, 2
-            while target.exists() and target.stat().st_size != found.picture.bytes:
+            while target.exists() and target.stat().st_size != found.image.bytes:
                 target, number = folder / f"{source.stem}-{number}{source.suffix}", number + 1
             if not target.exists():
                 part = target.with_name(f".{target.name}.part")

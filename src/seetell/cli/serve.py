@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from seetell.cli.images import BundleName, Threads
 from seetell.cli.library_options import LibraryPath
-from seetell.cli.pictures import BundleName, Threads
 
 
 def serve(
@@ -32,7 +32,7 @@ def serve(
     from seetell.library import Library
     from seetell.web import Access, Site, bind
     from seetell.web import serve as run
-    from seetell.web.serving import address
+    from seetell.web.server import address
 
     access = Access.to(host, token=token, names=name or ())
     with Library.open(library, bundle=bundle or None, mend=True, threads=threads or None) as opened:
@@ -40,7 +40,7 @@ def serve(
             typer.echo(f"seetell: the library was damaged and has been rebuilt with {opened.rebuilt}", err=True)
         # What is wrong with the bundle is told here, not on the page.
         if opened.info().fingerprint:
-            _ = opened.suite
+            _ = opened.model
         elif folder is not None:
             find(bundle or None)
         listener = bind(host, port)

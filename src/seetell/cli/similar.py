@@ -1,27 +1,27 @@
-"""`seetell similar`: how well sentences fit a picture."""
+"""`seetell similar`: how well sentences fit an image."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from seetell.cli.pictures import BundleName
+from seetell.cli.images import BundleName
 
 
 def similar(
-    picture: Annotated[Path, typer.Argument(help="A picture.")],
+    image: Annotated[Path, typer.Argument(help="An image.")],
     texts: Annotated[list[str], typer.Argument(metavar="TEXT…", help="Sentences.")],
     bundle: BundleName = "",
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
 ) -> None:
-    """Score sentences against a picture; the best comes first."""
+    """Score sentences against an image; the best comes first."""
     import json
 
-    from seetell.runtime import open_bundle
+    from seetell.runtime import open_model
 
-    with open_bundle(bundle or None) as suite:
-        retriever = suite.retriever
-        for match in retriever.match(picture, texts):
+    with open_model(bundle or None) as model:
+        retriever = model.retriever
+        for match in retriever.match(image, texts):
             if as_json:
                 typer.echo(json.dumps({"text": match.text, "score": round(match.score, 6)}, ensure_ascii=False))
             else:

@@ -1,19 +1,19 @@
-"""`seetell watch`: a library that stays current, and tells when a picture comes that was waited for."""
+"""`seetell watch`: a library that stays current, and tells when an image comes that was waited for."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from seetell.cli.images import BundleName, Threads
 from seetell.cli.library_options import LibraryPath
-from seetell.cli.pictures import BundleName, Threads
 
 
 def watch(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders.")],
     library: LibraryPath = None,
     bundle: BundleName = "",
-    alert: Annotated[list[str] | None, typer.Option(help="Print a JSON line for a new picture that matches.")] = None,
+    alert: Annotated[list[str] | None, typer.Option(help="Print a JSON line for a new image that matches.")] = None,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks at the folders.")] = 2.0,
     threads: Threads = 0,
 ) -> None:
@@ -22,7 +22,7 @@ def watch(
     An alert is {"alert", "relevance", "path", "caption", "tags"}. What lies in a folder when it is first watched is
     indexed, but not new.
     """
-    from seetell.cli.library_options import interruptible, picture_row
+    from seetell.cli.library_options import image_row, interruptible
     from seetell.library import Library, Sighting
     from seetell.library.exporting import json_line, shown
 
@@ -33,7 +33,7 @@ def watch(
         reported: set[str] = set()
         for seen in opened.watch(folders, alerts=alert or (), every=every, stop=stop):
             if isinstance(seen, Sighting):
-                row = {"alert": seen.alert, "relevance": round(seen.relevance, 4), **picture_row(seen.picture)}
+                row = {"alert": seen.alert, "relevance": round(seen.relevance, 4), **image_row(seen.image)}
                 typer.echo(json_line(row))
                 continue
             for problem in seen.problems:

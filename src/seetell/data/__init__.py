@@ -3,14 +3,14 @@
 from seetell.data.checks import CheckReport, check
 from seetell.data.dataset import Dataset, Skipped, union
 from seetell.data.open import open_dataset
-from seetell.data.records import Box, Picture, PictureFile, Record
+from seetell.data.records import Box, ImageFile, ImageSource, Record
 
 __all__ = [
     "Box",
     "CheckReport",
     "Dataset",
-    "Picture",
-    "PictureFile",
+    "ImageFile",
+    "ImageSource",
     "Record",
     "Skipped",
     "check",

@@ -9,7 +9,7 @@ from typing import Any
 
 from seetell.data.dataset import Dataset, Skipped
 from seetell.data.records import NO_SUCH_FILE, Record
-from seetell.errors import PictureError
+from seetell.errors import ImageError
 from seetell.progress import SILENT, Progress
 
 SHOWN = 20  # of a long list, how much a text report shows
@@ -17,18 +17,18 @@ SHOWN = 20  # of a long list, how much a text report shows
 
 @dataclass(frozen=True, slots=True)
 class SplitCount:
-    """How much one split holds; "" is the pictures in none."""
+    """How much one split holds; "" is the images in none."""
 
     split: str
-    pictures: int
+    images: int
     captions: int
-    labels: int  # all pictures' together
-    duplicates: int | None  # pictures whose bytes an earlier one of the split has too; None when none was read
+    labels: int  # all images' together
+    duplicates: int | None  # images whose bytes an earlier one of the split has too; None when none was read
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Captions, or labels, of a picture."""
+    """Captions, or labels, of an image."""
 
     least: int
     mean: float
@@ -41,15 +41,15 @@ class CheckReport:
 
     Args:
         name: the dataset's.
-        splits: counts per split, the pictures in none last.
-        captions: per picture; None when there is not one caption.
-        labels: per picture; None when there is not one label.
+        splits: counts per split, the images in none last.
+        captions: per image; None when there is not one caption.
+        labels: per image; None when there is not one label.
         classes: how many different labels there can be.
         training_vocabulary: different words in the training split's captions.
         vocabulary: different words in all captions.
-        pictures_read: whether pictures were read and decoded; if not, the next two say nothing.
-        unreadable: missing or damaged pictures, and why.
-        in_two_splits: groups of pictures that have the same bytes but not the same split, as (split, picture).
+        images_read: whether images were read and decoded; if not, the next two say nothing.
+        unreadable: missing or damaged images, and why.
+        in_two_splits: groups of images that have the same bytes but not the same split, as (split, image).
         skipped: lines that the reader left out, and why.
         notes: decisions the reader took.
     """
@@ -61,37 +61,37 @@ class CheckReport:
     classes: int
     training_vocabulary: int
     vocabulary: int
-    pictures_read: bool
+    images_read: bool
     unreadable: tuple[Skipped, ...]
     in_two_splits: tuple[tuple[tuple[str, str], ...], ...]
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
 
     @property
-    def pictures(self) -> int:
-        return sum(split.pictures for split in self.splits)
+    def images(self) -> int:
+        return sum(split.images for split in self.splits)
 
     @property
     def usable(self) -> bool:
         """Whether anything is left to learn from or to be measured on."""
-        return self.pictures > len(self.unreadable)
+        return self.images > len(self.unreadable)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, ready for `json.dumps`."""
         return {
             "dataset": self.name,
             "usable": self.usable,
-            "pictures": self.pictures,
+            "images": self.images,
             "captions": sum(split.captions for split in self.splits),
             "splits": [asdict(split) for split in self.splits],
-            "captions_per_picture": asdict(self.captions) if self.captions else None,
-            "labels_per_picture": asdict(self.labels) if self.labels else None,
+            "captions_per_image": asdict(self.captions) if self.captions else None,
+            "labels_per_image": asdict(self.labels) if self.labels else None,
             "classes": self.classes,
             "vocabulary": {"train": self.training_vocabulary, "all": self.vocabulary},
-            "pictures_read": self.pictures_read,
-            "unreadable": [{"picture": each.where, "reason": each.reason} for each in self.unreadable],
+            "images_read": self.images_read,
+            "unreadable": [{"image": each.where, "reason": each.reason} for each in self.unreadable],
             "in_two_splits": [
-                [{"split": split, "picture": picture} for split, picture in group] for group in self.in_two_splits
+                [{"split": split, "image": image} for split, image in group] for group in self.in_two_splits
             ],
             "skipped": [{"where": each.where, "reason": each.reason} for each in self.skipped],
             "notes": list(self.notes),
@@ -100,41 +100,41 @@ class CheckReport:
     def lines(self, shown: int | None = SHOWN) -> Iterator[str]:
         """The report as text; of each list `shown` entries, or all of them with None."""
         captions = sum(split.captions for split in self.splits)
-        yield f"{self.name}: {_count(self.pictures, 'picture')}, {_count(captions, 'caption')}"
+        yield f"{self.name}: {_count(self.images, 'image')}, {_count(captions, 'caption')}"
         for split in self.splits:
             labels = f", {_count(split.labels, 'label')}" if split.labels else ""
             twice = f" ({_count(split.duplicates, 'duplicate')})" if split.duplicates else ""
             name = split.split or "in none"
-            yield f"  {name:<8} {split.pictures:>9,} pictures{twice}, {_count(split.captions, 'caption')}{labels}"
+            yield f"  {name:<8} {split.images:>9,} images{twice}, {_count(split.captions, 'caption')}{labels}"
         if self.captions:
-            yield f"captions per picture: {_spread(self.captions)}"
+            yield f"captions per image: {_spread(self.captions)}"
             yield f"vocabulary: {self.training_vocabulary:,} words in the training split, {self.vocabulary:,} in all"
         if self.labels:
-            yield f"labels per picture: {_spread(self.labels)}; {_count(self.classes, 'class', 'classes')}"
+            yield f"labels per image: {_spread(self.labels)}; {_count(self.classes, 'class', 'classes')}"
         yield from self.notes
-        if self.pictures_read:
-            yield from _listed("unreadable or missing pictures", map(str, self.unreadable), shown)
-            groups = (", ".join(f"{split}: {picture}" for split, picture in group) for group in self.in_two_splits)
-            yield from _listed("pictures in two splits", groups, shown)
+        if self.images_read:
+            yield from _listed("unreadable or missing images", map(str, self.unreadable), shown)
+            groups = (", ".join(f"{split}: {image}" for split, image in group) for group in self.in_two_splits)
+            yield from _listed("images in two splits", groups, shown)
         else:
-            yield "pictures: not read"
+            yield "images: not read"
         yield from _listed("lines skipped", map(str, self.skipped), shown)
         if not self.usable:
             yield "Nothing usable is left."
             if self.unreadable and all(entry.reason == NO_SUCH_FILE for entry in self.unreadable):
-                yield "No picture is where it is expected. Say where they are: ?images=FOLDER after the dataset."
+                yield "No image is where it is expected. Say where they are: ?images=FOLDER after the dataset."
 
 
-def check(dataset: Dataset, *, progress: Progress = SILENT, pictures: bool = True) -> CheckReport:
-    """Count a dataset, and read and decode every picture of it.
+def check(dataset: Dataset, *, progress: Progress = SILENT, images: bool = True) -> CheckReport:
+    """Count a dataset, and read and decode every image of it.
 
     Args:
         dataset: as opened.
-        progress: who is told how far the pictures are.
-        pictures: whether to read them; counting alone takes seconds.
+        progress: who is told how far the images are.
+        images: whether to read them; counting alone takes seconds.
     """
     records = dataset.records
-    findings = _read_pictures(records, progress) if pictures else []
+    findings = _read_images(records, progress) if images else []
     digests = [finding if isinstance(finding, bytes) else None for finding in findings]
     unreadable = tuple(finding for finding in findings if isinstance(finding, Skipped))
     training, everything = _vocabularies(records)
@@ -148,7 +148,7 @@ def check(dataset: Dataset, *, progress: Progress = SILENT, pictures: bool = Tru
         classes=len(dataset.classes),
         training_vocabulary=training,
         vocabulary=everything,
-        pictures_read=pictures,
+        images_read=images,
         unreadable=unreadable,
         in_two_splits=tuple(_in_two_splits(records, digests)),
         skipped=dataset.skipped,
@@ -156,14 +156,14 @@ def check(dataset: Dataset, *, progress: Progress = SILENT, pictures: bool = Tru
     )
 
 
-def _read_pictures(records: Sequence[Record], progress: Progress) -> list[bytes | Skipped]:
-    """For each record the hash of its picture's bytes, or what is wrong with it."""
+def _read_images(records: Sequence[Record], progress: Progress) -> list[bytes | Skipped]:
+    """For each record the hash of its image's bytes, or what is wrong with it."""
     findings: list[bytes | Skipped] = []
     bad = 0
     pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
     try:
-        with progress.task("Reading pictures", total=len(records), unit="pictures") as task:
-            for finding in pool.map(_read_picture, records):
+        with progress.task("Reading images", total=len(records), unit="images") as task:
+            for finding in pool.map(_read_image, records):
                 findings.append(finding)
                 bad += isinstance(finding, Skipped)
                 task.advance(note=f"{bad:,} unreadable" if bad else None)
@@ -172,15 +172,15 @@ def _read_pictures(records: Sequence[Record], progress: Progress) -> list[bytes 
     return findings
 
 
-def _read_picture(record: Record) -> bytes | Skipped:
+def _read_image(record: Record) -> bytes | Skipped:
     from seetell.images import decode
 
     try:
-        data = record.picture.read()
-        decode(data, name=record.picture.name)
-    except PictureError as error:
+        data = record.image.read()
+        decode(data, name=record.image.name)
+    except ImageError as error:
         remedy = f". {error.remedy}" if error.remedy else ""
-        return Skipped(record.picture.name, f"{error.problem}{remedy}")
+        return Skipped(record.image.name, f"{error.problem}{remedy}")
     return blake2b(data, digest_size=16).digest()
 
 
@@ -213,11 +213,11 @@ def _count_split(name: str, records: Sequence[Record], digests: Sequence[bytes |
 
 
 def _in_two_splits(records: Sequence[Record], digests: Sequence[bytes | None]) -> Iterator[tuple[tuple[str, str], ...]]:
-    """Groups of pictures with the same bytes that are not all in one split; pictures in none do no harm."""
+    """Groups of images with the same bytes that are not all in one split; images in none do no harm."""
     groups: dict[bytes, list[tuple[str, str]]] = {}
     for record, digest in zip(records, digests, strict=False):
         if digest and record.split:
-            groups.setdefault(digest, []).append((record.split, record.picture.name))
+            groups.setdefault(digest, []).append((record.split, record.image.name))
     for group in groups.values():
         if len({split for split, _ in group}) > 1:
             yield tuple(group)

@@ -1,23 +1,23 @@
-"""MS-COCO: pictures with about five captions each, and the classes of the things in them.
+"""MS-COCO: images with about five captions each, and the classes of the things in them.
 
 Lin et al., *Microsoft COCO: common objects in context*, ECCV 2014; Chen et al., *Microsoft COCO captions*, 2015. Read
 from one folder, in which the files may lie at any depth:
 
 - `captions_{train,val}{2014,2017}.json` and `instances_{train,val}{2014,2017}.json`, as published; either kind may be
-  absent. Each picture has a class once, however many of its things it shows, in the order of the file's categories.
+  absent. Each image has a class once, however many of its things it shows, in the order of the file's categories.
 - `dataset_coco.json`, Karpathy's captions and splits, which are used where the file is there and no year is asked for;
   labels still come from `instances_*.json`.
-- the pictures, in `train2014`, `val2014`, `train2017`, `val2017`. The years hold the same pictures under other names
+- the images, in `train2014`, `val2014`, `train2017`, `val2017`. The years hold the same images under other names
   (`COCO_val2014_000000391895.jpg`, `000000391895.jpg`): where one is not there, the other is used.
 
 Parameters of `coco:PATH?…`:
 
 - `year=2014` or `2017` chooses the published files; without it 2017 is preferred.
-- `test`: with Karpathy's splits `5k`, the default, is all 5,000 test pictures, and `1k` the first 1,000 of them, the
+- `test`: with Karpathy's splits `5k`, the default, is all 5,000 test images, and `1k` the first 1,000 of them, the
   others being in no split. The published files have no test captions: there `1k` and `5k` make that many of the
-  validation pictures, chosen by the hash of their names, the test split.
-- `restval=extra` puts Karpathy's `restval` pictures in the split "extra"; by default they are trained on, as most do.
-- `images=FOLDER`: where the pictures are, if not under PATH.
+  validation images, chosen by the hash of their names, the test split.
+- `restval=extra` puts Karpathy's `restval` images in the split "extra"; by default they are trained on, as most do.
+- `images=FOLDER`: where the images are, if not under PATH.
 """
 
 import re
@@ -30,21 +30,21 @@ from seetell.data.dataset import Dataset, Skipped
 from seetell.data.files import read_json, tidy
 from seetell.data.folders import Folder
 from seetell.data.karpathy import read_karpathy
-from seetell.data.records import PictureFile, Record
+from seetell.data.records import ImageFile, Record
 from seetell.data.splits import normalise, stricter
 from seetell.errors import DatasetError
 
 _PUBLISHED = re.compile(r"(captions|instances)_(train|val)(2014|2017)\.json")
 _KARPATHY = re.compile(r"dataset_coco\.json", re.IGNORECASE)
-_PICTURE = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{12})\.jpg", re.IGNORECASE)
+_IMAGE = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{12})\.jpg", re.IGNORECASE)
 _TESTS = {"1k": 1000, "5k": 5000}
-_STRANGER = "the file does not list its picture"
+_STRANGER = "the file does not list its image"
 
 
 @dataclass(slots=True)
 class _Draft:
     file: str
-    folder: str  # where the picture is to be expected: train2017
+    folder: str  # where the image is to be expected: train2017
     split: str
     captions: list[str] = field(default_factory=list)
     classes: set[int] = field(default_factory=set)
@@ -52,7 +52,7 @@ class _Draft:
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read so far; pictures by COCO's number, which is the same in all years and in Karpathy's file."""
+    """What has been read so far; images by COCO's number, which is the same in all years and in Karpathy's file."""
 
     drafts: dict[int, _Draft] = field(default_factory=dict)
     classes: dict[int, str] = field(default_factory=dict)
@@ -66,14 +66,14 @@ def coco(path: Path, *, images: Path | None = None, year: str = "", test: str = 
     _choose("test", test, ("", *_TESTS))
     _choose("restval", restval, ("train", "extra"))
     folder = Folder(path if path.is_dir() else path.parent)
-    pictures = Folder(images) if images else folder
+    image_folder = Folder(images) if images else folder
     published = _published(folder)
     karpathy = [] if year else folder.named(_KARPATHY)
     reading = _Reading()
     if karpathy:
         _read_karpathy(karpathy[0], reading, restval)
         _shorten_test(reading, _TESTS[test or "5k"])
-        # Both years say the same of the same pictures: one of them is enough.
+        # Both years say the same of the same images: one of them is enough.
         instances = [[file for file in files if file.name.startswith("instances")] for files in published.values()]
         for file in max(instances, key=len, default=[]):
             _read_published(file, reading, split=None)
@@ -92,13 +92,13 @@ def coco(path: Path, *, images: Path | None = None, year: str = "", test: str = 
             reading.notes.append(f"the annotations of {chosen} are read; year={min(published)} reads the others")
         if test:
             _make_test(reading, _TESTS[test], str(path))
-    if not pictures.pictures:
+    if not image_folder.images:
         raise DatasetError(
-            "there are no pictures in this folder",
-            where=str(pictures.root),
+            "there are no images in this folder",
+            where=str(image_folder.root),
             remedy=f"Say where they are: coco:{path}?images=FOLDER",
         )
-    return _dataset(reading, pictures)
+    return _dataset(reading, image_folder)
 
 
 def _choose(parameter: str, value: str, choices: tuple[str, ...]) -> None:
@@ -126,7 +126,7 @@ def _keep(entry: dict[str, Any]) -> Any:
 
 
 def _read_published(path: Path, reading: _Reading, *, split: str | None) -> None:
-    """Add a published file; without a split, only what it says of the pictures that are known already."""
+    """Add a published file; without a split, only what it says of the images that are known already."""
     content = read_json(path, keep=_keep)
     images, annotations, categories = (
         content.get(key) if isinstance(content, dict) else None for key in ("images", "annotations", "categories")
@@ -138,7 +138,7 @@ def _read_published(path: Path, reading: _Reading, *, split: str | None) -> None
             case {"id": int(number), "name": str(name)}:
                 reading.classes.setdefault(number, name)
     if split is not None:
-        _add_pictures(path, images, reading, split)
+        _add_images(path, images, reading, split)
     seen: set[int] = set()
     for position, annotation in enumerate(annotations):
         reason = _add_annotation(annotation, reading, seen)
@@ -146,7 +146,7 @@ def _read_published(path: Path, reading: _Reading, *, split: str | None) -> None
             reading.skipped.append(Skipped(f"{path}:annotations[{position}]", reason))
 
 
-def _add_pictures(path: Path, images: list[Any], reading: _Reading, split: str) -> None:
+def _add_images(path: Path, images: list[Any], reading: _Reading, split: str) -> None:
     folder = path.stem.partition("_")[2]
     for position, image in enumerate(images):
         where = f"{path}:images[{position}]"
@@ -183,27 +183,27 @@ def _read_karpathy(path: Path, reading: _Reading, restval: str) -> None:
     entries, skipped = read_karpathy(path)
     reading.skipped += skipped
     for position, entry in enumerate(entries):
-        match = _PICTURE.fullmatch(entry.file)
+        match = _IMAGE.fullmatch(entry.file)
         number = entry.coco_id if entry.coco_id is not None else int(match[1]) if match else -1 - position
         split = restval if entry.split == "restval" else normalise(entry.split)
         reading.drafts[number] = _Draft(entry.file, entry.folder, split, list(entry.captions))
 
 
 def _shorten_test(reading: _Reading, count: int) -> None:
-    """Leave the first `count` test pictures in the test split, the others in none."""
+    """Leave the first `count` test images in the test split, the others in none."""
     tests = [draft for draft in reading.drafts.values() if draft.split == "test"]
     for draft in tests[count:]:
         draft.split = ""
     if len(tests) > count:
-        reading.notes.append(f"the first {count:,} of {len(tests):,} test pictures are the test split")
+        reading.notes.append(f"the first {count:,} of {len(tests):,} test images are the test split")
 
 
 def _make_test(reading: _Reading, count: int, where: str) -> None:
-    """Make `count` validation pictures the test split: those whose names have the lowest hashes."""
+    """Make `count` validation images the test split: those whose names have the lowest hashes."""
     held_out = [draft for draft in reading.drafts.values() if draft.split == "val"]
     if len(held_out) <= count:
         raise DatasetError(
-            f"a test of {count:,} cannot be taken from {len(held_out):,} validation pictures",
+            f"a test of {count:,} cannot be taken from {len(held_out):,} validation images",
             where=where,
             remedy="Choose test=1k, year=2014, or put Karpathy's dataset_coco.json beside the annotations",
         )
@@ -211,26 +211,26 @@ def _make_test(reading: _Reading, count: int, where: str) -> None:
         :count
     ]:
         draft.split = "test"
-    reading.notes.append(f"the published files have no test captions: {count:,} validation pictures are the test split")
+    reading.notes.append(f"the published files have no test captions: {count:,} validation images are the test split")
 
 
-def _dataset(reading: _Reading, pictures: Folder) -> Dataset:
+def _dataset(reading: _Reading, images: Folder) -> Dataset:
     order = {number: position for position, number in enumerate(reading.classes)}
     records = []
     for draft in reading.drafts.values():
         labels = tuple(reading.classes[number] for number in sorted(draft.classes, key=order.__getitem__))
-        picture = PictureFile(_find(draft, pictures))
-        records.append(Record(draft.file, picture, tuple(draft.captions), labels, draft.split))
+        image = ImageFile(_find(draft, images))
+        records.append(Record(draft.file, image, tuple(draft.captions), labels, draft.split))
     classes = tuple(reading.classes.values())
     return Dataset("coco", tuple(records), tuple(reading.skipped), classes, tuple(reading.notes))
 
 
-def _find(draft: _Draft, pictures: Folder) -> Path:
-    """The picture's file: in the folder that the annotations name, else anywhere, else by its name in other years."""
+def _find(draft: _Draft, images: Folder) -> Path:
+    """The image's file: in the folder that the annotations name, else anywhere, else by its name in other years."""
     names = [draft.file]
-    if match := _PICTURE.fullmatch(draft.file):
+    if match := _IMAGE.fullmatch(draft.file):
         names += [f"{match[1]}.jpg", f"COCO_train2014_{match[1]}.jpg", f"COCO_val2014_{match[1]}.jpg"]
     for written in (f"{draft.folder}/{draft.file}", *names):
-        if found := pictures.matches(written):
+        if found := images.matches(written):
             return found[0]
-    return pictures.expected(f"{draft.folder}/{draft.file}")
+    return images.expected(f"{draft.folder}/{draft.file}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from seetell.data.records import Picture, PictureFile, Record
+from seetell.data.records import ImageFile, ImageSource, Record
 from seetell.data.splits import HELD_OUT, stricter
 from seetell.errors import DatasetError
 
@@ -28,7 +28,7 @@ class Dataset:
 
     Args:
         name: what it is called in reports, `flickr8k` for instance.
-        records: every picture once, in the order of the annotations.
+        records: every image once, in the order of the annotations.
         skipped: everything the reader left out, and why.
         classes: every label there can be, in the dataset's own order (alphabetical where it has none).
         notes: decisions the reader took that a person should know of, such as a split that it made itself.
@@ -54,9 +54,9 @@ class Dataset:
 def union(datasets: Sequence[Dataset]) -> Dataset:
     """Several datasets as one, in their order.
 
-    A key that occurs in more than one of them gets its dataset's name before it (`flickr8k/a.jpg`). A picture file that
+    A key that occurs in more than one of them gets its dataset's name before it (`flickr8k/a.jpg`). An image file that
     is held out in one and not in another is dropped from the other and reported among `skipped`, so that nothing which
-    is tested on is ever trained on; likewise test takes a picture from val.
+    is tested on is ever trained on; likewise test takes an image from val.
     """
     if not datasets:
         raise DatasetError("there is no dataset to join")
@@ -64,22 +64,22 @@ def union(datasets: Sequence[Dataset]) -> Dataset:
         return datasets[0]
     names = _distinct([dataset.name for dataset in datasets])
     keys = Counter(record.key for dataset in datasets for record in dataset.records)
-    strictest: dict[str, tuple[str, str]] = {}  # a picture → its strictest split, and whose it is
+    strictest: dict[str, tuple[str, str]] = {}  # an image → its strictest split, and whose it is
     for name, dataset in zip(names, datasets, strict=True):
         for record in dataset.records:
-            picture = _identity(record.picture)
-            split, _ = strictest.setdefault(picture, (record.split, name))
+            image = _identity(record.image)
+            split, _ = strictest.setdefault(image, (record.split, name))
             if stricter(split, record.split) != split:
-                strictest[picture] = record.split, name
+                strictest[image] = record.split, name
     records: list[Record] = []
     skipped: list[Skipped] = []
     for name, dataset in zip(names, datasets, strict=True):
         skipped += dataset.skipped
         for record in dataset.records:
-            split, owner = strictest[_identity(record.picture)]
+            split, owner = strictest[_identity(record.image)]
             if split in HELD_OUT and record.split not in ("", split):
                 reason = f"held out as {split} in {owner}, so not taken as {record.split} from {name}"
-                skipped.append(Skipped(record.picture.name, reason))
+                skipped.append(Skipped(record.image.name, reason))
                 continue
             shared = keys[record.key] > 1
             records.append(replace(record, key=f"{name}/{record.key}") if shared else record)
@@ -89,7 +89,7 @@ def union(datasets: Sequence[Dataset]) -> Dataset:
 
 
 def limited(dataset: Dataset, count: int) -> Dataset:
-    """At most `count` pictures of each split: those whose keys have the lowest hashes, a fair sample that stays the
+    """At most `count` images of each split: those whose keys have the lowest hashes, a fair sample that stays the
     same, in the dataset's order."""
     kept: set[str] = set()
     for split in {record.split for record in dataset.records}:
@@ -99,7 +99,7 @@ def limited(dataset: Dataset, count: int) -> Dataset:
     if not left_out:
         return dataset
     records = tuple(record for record in dataset.records if record.key in kept)
-    return replace(dataset, records=records, notes=(*dataset.notes, f"limited: {left_out:,} pictures left out"))
+    return replace(dataset, records=records, notes=(*dataset.notes, f"limited: {left_out:,} images left out"))
 
 
 def _distinct(names: list[str]) -> list[str]:
@@ -112,8 +112,8 @@ def _distinct(names: list[str]) -> list[str]:
     return distinct
 
 
-def _identity(picture: Picture) -> str:
-    """What two records of the same picture share; one file may be written in several ways."""
-    if isinstance(picture, PictureFile):
-        return os.path.normcase(os.path.abspath(picture.path))
-    return f"{type(picture).__name__} {picture.name}"
+def _identity(image: ImageSource) -> str:
+    """What two records of the same image share; one file may be written in several ways."""
+    if isinstance(image, ImageFile):
+        return os.path.normcase(os.path.abspath(image.path))
+    return f"{type(image).__name__} {image.name}"

@@ -2,13 +2,13 @@
 
 Both come in many wrappings. Rather than ask for one, the reader walks the folder once and recognises what is there:
 
-- captions, from the first of these that it finds: the published token file (`picture.jpg#0`, a tab, the caption); a
+- captions, from the first of these that it finds: the published token file (`image.jpg#0`, a tab, the caption); a
   table as Kaggle has it (`captions.txt`, `results.csv`); Karpathy's JSON;
-- splits, likewise: the published lists of pictures; a table's own column; Karpathy's JSON; and where there is none of
-  these, a split by the hash of the picture's name in the published proportions, of which a note tells;
-- pictures, wherever in the folder they lie.
+- splits, likewise: the published lists of images; a table's own column; Karpathy's JSON; and where there is none of
+  these, a split by the hash of the image's name in the published proportions, of which a note tells;
+- images, wherever in the folder they lie.
 
-A line about a picture that is neither in the folder nor in any split is left out and reported. One that a split asks
+A line about an image that is neither in the folder nor in any split is left out and reported. One that a split asks
 for but that is not in the folder stays a record: the check finds it missing.
 """
 
@@ -21,7 +21,7 @@ from seetell.data.dataset import Dataset, Skipped
 from seetell.data.files import read_lines, tidy
 from seetell.data.folders import Folder, tidy_path
 from seetell.data.karpathy import read_karpathy
-from seetell.data.records import PictureFile, Record
+from seetell.data.records import ImageFile, Record
 from seetell.data.rows import read_rows
 from seetell.data.splits import by_hash, normalise, stricter
 from seetell.errors import DatasetError
@@ -50,7 +50,7 @@ class _Draft:
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read so far; pictures by file name."""
+    """What has been read so far; images by file name."""
 
     drafts: dict[str, _Draft] = field(default_factory=dict)
     splits: dict[str, str] = field(default_factory=dict)
@@ -77,21 +77,21 @@ def read_flickr(path: Path, edition: Edition, *, images: Path | None = None) -> 
     Args:
         path: the folder, or the file with the captions.
         edition: which of the two it is.
-        images: where the pictures are, if not in that folder.
+        images: where the images are, if not in that folder.
     """
     root = path if path.is_dir() else path.parent
     folder = Folder(root)
-    pictures = Folder(images) if images else folder
-    if not pictures.pictures:
+    image_folder = Folder(images) if images else folder
+    if not image_folder.images:
         raise DatasetError(
-            "there are no pictures in this folder",
-            where=str(pictures.root),
+            "there are no images in this folder",
+            where=str(image_folder.root),
             remedy=f"Say where they are: {edition.name}:{path}?images=FOLDER",
         )
     reading = _Reading()
     _read_captions(path if path.is_file() else _annotations(folder, edition), reading)
     _read_splits(folder, edition, reading)
-    return _dataset(edition, pictures, reading)
+    return _dataset(edition, image_folder, reading)
 
 
 def _annotations(folder: Folder, edition: Edition) -> Path:
@@ -120,7 +120,7 @@ def _read_tokens(path: Path, reading: _Reading) -> None:
         where = f"{path}:{number}"
         match = _CAPTION_ID.fullmatch(line.strip())
         if not match:
-            reading.skipped.append(Skipped(where, "not of the form picture.jpg#0, a tab, the caption"))
+            reading.skipped.append(Skipped(where, "not of the form image.jpg#0, a tab, the caption"))
             continue
         file, caption = _name(match["file"]), tidy(match["caption"])
         if not caption:
@@ -179,7 +179,7 @@ def _read_lists(lists: Mapping[str, Path], reading: _Reading) -> None:
             if not line.strip():
                 continue
             where, name = f"{path}:{number}", _name(line)
-            # Flickr30k's lists name pictures without the suffix.
+            # Flickr30k's lists name images without the suffix.
             file = name if name in reading.drafts else folded.get(name.casefold())
             if file is None:
                 reading.skipped.append(Skipped(where, f"{name} has no captions"))
@@ -189,33 +189,33 @@ def _read_lists(lists: Mapping[str, Path], reading: _Reading) -> None:
                 reading.split(file, split, where)
     for split in ("train", "val", "test"):
         if split not in lists:
-            reading.notes.append(f"there is no list of the {split} pictures")
+            reading.notes.append(f"there is no list of the {split} images")
 
 
-def _dataset(edition: Edition, pictures: Folder, reading: _Reading) -> Dataset:
+def _dataset(edition: Edition, images: Folder, reading: _Reading) -> Dataset:
     records, copies, found_in_folder = [], 0, 0
     hashed = not any(reading.splits.values())
     for file, draft in reading.drafts.items():
-        found = pictures.matches(file)
+        found = images.matches(file)
         copies += len(found) > 1
         found_in_folder += bool(found)
         split = by_hash(file, edition.shares) if hashed else reading.splits.get(file, "")
         if not found and (hashed or not split):
-            reason = f"there is no picture {file}"
+            reason = f"there is no image {file}"
             reading.skipped += [Skipped(where, reason) for where in dict.fromkeys(draft.places)]
             continue
-        picture = PictureFile(found[0] if found else pictures.expected(file))
-        records.append(Record(file, picture, tuple(draft.captions), split=split))
+        image = ImageFile(found[0] if found else images.expected(file))
+        records.append(Record(file, image, tuple(draft.captions), split=split))
     if hashed:
         shares = "/".join(f"{share:,.0f}" for share in edition.shares.values())
-        reading.notes.append(f"there are no split lists: split by hash of the picture's name, {shares} in proportion")
+        reading.notes.append(f"there are no split lists: split by hash of the image's name, {shares} in proportion")
     if copies:
         reading.notes.append(
-            f"{copies:,} pictures lie in several folders under {pictures.root}; the copy nearest the top is used, "
+            f"{copies:,} images lie in several folders under {images.root}; the copy nearest the top is used, "
             "or say which with ?images=FOLDER"
         )
-    elif pictures.pictures > found_in_folder:
-        reading.notes.append(f"pictures in {pictures.root} without captions: {pictures.pictures - found_in_folder:,}")
+    elif images.images > found_in_folder:
+        reading.notes.append(f"images in {images.root} without captions: {images.images - found_in_folder:,}")
     return Dataset(edition.name, tuple(records), tuple(reading.skipped), (), tuple(reading.notes))
 
 

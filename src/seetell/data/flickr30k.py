@@ -1,4 +1,4 @@
-"""Flickr30k: 31,783 pictures with five captions each.
+"""Flickr30k: 31,783 images with five captions each.
 
 Young, Lai, Hodosh & Hockenmaier, *From image descriptions to visual denotations*, TACL 2 (2014). The token file
 (`results_20130124.token`), Kaggle's `results.csv`, the table `flickr_annotations_30k.csv`, or Karpathy's
@@ -25,5 +25,5 @@ FLICKR30K = Edition(
 
 
 def flickr30k(path: Path, *, images: Path | None = None) -> Dataset:
-    """Read Flickr30k from its folder, or from its captions file; `images` is where the pictures are, if elsewhere."""
+    """Read Flickr30k from its folder, or from its captions file; `images` is where the images are, if elsewhere."""
     return read_flickr(path, FLICKR30K, images=images)

@@ -1,9 +1,9 @@
-"""Flickr8k: 8,091 pictures with five captions each; 6,000 / 1,000 / 1,000 are in the published splits, 91 in none.
+"""Flickr8k: 8,091 images with five captions each; 6,000 / 1,000 / 1,000 are in the published splits, 91 in none.
 
 Hodosh, Young & Hockenmaier, *Framing image description as a ranking task*, JAIR 47 (2013). As published (the folders
 `Flicker8k_Dataset` and `Flickr8k_text`), as Kaggle has it (`Images` and `captions.txt`), Karpathy's
-`dataset_flickr8k.json` beside the pictures, or any mixture of their files in one folder. The token file as published
-also has five lines about a picture that does not exist; they are left out and reported.
+`dataset_flickr8k.json` beside the images, or any mixture of their files in one folder. The token file as published
+also has five lines about an image that does not exist; they are left out and reported.
 """
 
 import re
@@ -24,5 +24,5 @@ FLICKR8K = Edition(
 
 
 def flickr8k(path: Path, *, images: Path | None = None) -> Dataset:
-    """Read Flickr8k from its folder, or from its captions file; `images` is where the pictures are, if elsewhere."""
+    """Read Flickr8k from its folder, or from its captions file; `images` is where the images are, if elsewhere."""
     return read_flickr(path, FLICKR8K, images=images)

@@ -1,4 +1,4 @@
-"""What a folder holds, learned in one walk: finding a dataset's pictures without asking the disk for each."""
+"""What a folder holds, learned in one walk: finding a dataset's images without asking the disk for each."""
 
 import os
 import re
@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from seetell.errors import DatasetError
-from seetell.images import PICTURE_SUFFIXES
+from seetell.images import IMAGE_SUFFIXES
 
-_PICTURES = tuple(PICTURE_SUFFIXES)
+_IMAGES = tuple(IMAGE_SUFFIXES)
 _LITTER = ("__MACOSX",)
 
 
@@ -21,21 +21,21 @@ class Folder:
             raise DatasetError("there is no such folder", where=str(root))
         self.root = root
         self._full = Path(os.path.abspath(root)).as_posix().rstrip("/")
-        self.pictures = 0  # by suffix; none is opened
+        self.images = 0  # by suffix; none is opened
         self._parents: dict[str, list[str]] = {}  # a file's name → the folders that hold one, relative to the root
         self._loose: dict[str, list[tuple[str, str]]] | None = None
         self._folders: list[str] = []
         most = -1
-        self._fullest = ""  # the folder with most pictures
+        self._fullest = ""  # the folder with most images
         for parent, names in _walk(root):
             self._folders.append(parent)
-            pictures = 0
+            images = 0
             for name in names:
                 self._parents.setdefault(name, []).append(parent)
-                pictures += name.lower().endswith(_PICTURES)
-            self.pictures += pictures
-            if pictures > most:
-                most, self._fullest = pictures, parent
+                images += name.lower().endswith(_IMAGES)
+            self.images += images
+            if images > most:
+                most, self._fullest = images, parent
 
     def matches(self, written: str) -> list[Path]:
         """The files that a table may mean by `written`, the likeliest first.
@@ -56,7 +56,7 @@ class Folder:
         return [self._path(*each) for each in sorted(found, key=lambda each: (each[0].count("/"), each))]
 
     def expected(self, written: str) -> Path:
-        """Where a picture that is not there would be: in the folder that is written, else beside most of the others."""
+        """Where an image that is not there would be: in the folder that is written, else beside most of the others."""
         parent, _, name = tidy_path(written).rpartition("/")
         if not parent:
             return self._path(self._fullest, name)

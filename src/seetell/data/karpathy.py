@@ -14,7 +14,7 @@ from seetell.errors import DatasetError
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A picture of the file. `split` is as written there, `restval` included; `folder` and `coco_id` are COCO's."""
+    """An image of the file. `split` is as written there, `restval` included; `folder` and `coco_id` are COCO's."""
 
     where: str
     file: str
@@ -25,7 +25,7 @@ class Entry:
 
 
 def read_karpathy(path: Path) -> tuple[list[Entry], list[Skipped]]:
-    """The file's pictures, and what could not be read of it."""
+    """The file's images, and what could not be read of it."""
     content = read_json(path)
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):

@@ -21,12 +21,12 @@ _FORMS = "flickr8k:PATH, flickr30k:PATH, coco:PATH, table:FILE?images=FOLDER or 
 def open_dataset(spec: str) -> Dataset:
     """The dataset that `spec` names: a kind, a colon, a path or a number, and after a question mark parameters.
 
-    - `flickr8k:PATH`, `flickr30k:PATH`: `images` is where the pictures are, if not under PATH
+    - `flickr8k:PATH`, `flickr30k:PATH`: `images` is where the images are, if not under PATH
     - `coco:PATH`: `year=2014|2017`, `test=1k|5k`, `restval=train|extra`, `images` (see `seetell.data.coco`)
-    - `table:FILE`: `images`, the folder of the pictures, from here or from the table; `extra=train` to train on the
+    - `table:FILE`: `images`, the folder of the images, from here or from the table; `extra=train` to train on the
       split "extra" as well
     - `scenes:COUNT`: `seed`
-    - all: `limit`, at most so many pictures of each split, for a quick trial
+    - all: `limit`, at most so many images of each split, for a quick trial
 
     Parameters are separated by `&`. Nothing is percent-decoded: a path is written as it is.
     """
@@ -48,7 +48,7 @@ def _open(spec: str, kind: str, target: str, parameters: dict[str, str]) -> Data
     if kind == "scenes":
         from seetell.data.scenes import scenes
 
-        count = _whole(target, spec, "how many pictures", "scenes:2000")
+        count = _whole(target, spec, "how many images", "scenes:2000")
         if "seed" in parameters:
             return scenes(count, seed=_whole(parameters["seed"], spec, "the seed", "scenes:2000?seed=3"))
         return scenes(count)
@@ -93,7 +93,7 @@ def _parse(spec: str, kind: str, rest: str) -> tuple[str, dict[str, str]]:
 
 
 def _images(written: str, path: Path) -> Path | None:
-    """The folder of pictures: from the working folder, else from the dataset's."""
+    """The folder of images: from the working folder, else from the dataset's."""
     if not written:
         return None
     here = Path(written).expanduser()
@@ -101,7 +101,7 @@ def _images(written: str, path: Path) -> Path | None:
     for folder in (here, beside):
         if folder.is_dir():
             return folder
-    raise DatasetError("there is no such folder of pictures", where=written, remedy="Give images= a folder that exists")
+    raise DatasetError("there is no such folder of images", where=written, remedy="Give images= a folder that exists")
 
 
 def _whole(text: str, spec: str, what: str, example: str) -> int:

@@ -1,4 +1,4 @@
-"""What every reader yields: a picture, what is said about it, and the split it belongs to."""
+"""What every reader yields: an image, what is said about it, and the split it belongs to."""
 
 import os
 import stat
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from seetell.errors import PictureError
+from seetell.errors import ImageError
 
 NO_SUCH_FILE = "there is no such file"
 
 
-class Picture(Protocol):
+class ImageSource(Protocol):
     """What a record points at: a file, or something that draws itself."""
 
     @property
@@ -20,13 +20,13 @@ class Picture(Protocol):
         ...
 
     def read(self) -> bytes:
-        """The encoded picture's bytes (JPEG, PNG, …); PictureError when they cannot be had."""
+        """The encoded image's bytes (JPEG, PNG, …); ImageError when they cannot be had."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class PictureFile:
-    """A picture on disk. Nothing is touched until it is read."""
+class ImageFile:
+    """An image on disk. Nothing is touched until it is read."""
 
     path: Path
 
@@ -37,18 +37,18 @@ class PictureFile:
     def read(self) -> bytes:
         try:
             if not stat.S_ISREG(os.stat(self.path).st_mode):  # reading from a pipe would wait for ever
-                raise PictureError("it is not a file", where=self.name)
+                raise ImageError("it is not a file", where=self.name)
             return self.path.read_bytes()
         except FileNotFoundError:
-            raise PictureError(NO_SUCH_FILE, where=self.name) from None
+            raise ImageError(NO_SUCH_FILE, where=self.name) from None
         except (OSError, ValueError) as error:  # ValueError: a path with a null character
             reason = getattr(error, "strerror", None) or str(error)
-            raise PictureError(f"it cannot be read ({reason})", where=self.name) from None
+            raise ImageError(f"it cannot be read ({reason})", where=self.name) from None
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where a labelled thing is, in fractions of the picture's width and height, from its top left corner."""
+    """Where a labelled thing is, in fractions of the image's width and height, from its top left corner."""
 
     label: str
     left: float
@@ -59,11 +59,11 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One picture of a dataset.
+    """One image of a dataset.
 
     Args:
         key: names the record within its dataset, and never changes while the dataset does not.
-        picture: where the picture comes from.
+        image: where the image comes from.
         captions: any number, as written; tokenizing them is the vocabulary's business.
         labels: each once, in the dataset's order of classes or, where it has none, alphabetically.
         split: "train", "val", "test", "extra", another name that a table gave, or "" when it is in none.
@@ -71,7 +71,7 @@ class Record:
     """
 
     key: str
-    picture: Picture
+    image: ImageSource
     captions: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     split: str = ""

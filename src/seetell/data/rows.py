@@ -4,7 +4,7 @@ What a column means is told by its name; upper case, spaces and hyphens do not m
 
 =========  ==========================================================================================================
 file       `file`, or one of the common names for it: filename, file_name, filepath, file_path, image, image_name,
-           image_path, image_file, img, picture, photo, path
+           image_path, image_file, img, image, photo, path
 split      `split`, set, subset, partition
 caption    `caption`, caption_text, text, description, sentence, comment, alt, alt_text: one caption; any number of
            numbered columns (caption_0, caption1)
@@ -33,7 +33,7 @@ from seetell.errors import DatasetError
 _NAMES = {
     "file": (
         *("file", "filename", "file_name", "filepath", "file_path", "image", "image_name", "image_path", "image_file"),
-        *("img", "picture", "photo", "path"),
+        *("img", "image", "photo", "path"),
     ),
     "split": ("split", "set", "subset", "partition"),
     "caption": ("caption", "caption_text", "text", "description", "sentence", "comment", "alt", "alt_text"),
@@ -46,7 +46,7 @@ _NOT_TEXT = (".xlsx", ".xls", ".ods", ".parquet", ".arrow", ".db", ".sqlite", ".
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one line says of one picture; `split` is None when the table does not speak of splits."""
+    """What one line says of one image; `split` is None when the table does not speak of splits."""
 
     line: int
     file: str
@@ -266,7 +266,7 @@ def _no_file_column(path: Path, names: Sequence[str]) -> DatasetError:
     near = [name for name in names if get_close_matches(name.strip().lower(), _NAMES["file"], n=1)]
     hint = f". Is it {near[0].strip()!r}? Then call it 'file'" if near else ""
     return DatasetError(
-        f"no column names the picture's file (found: {', '.join(name.strip()[:40] for name in names)}){hint}",
+        f"no column names the image's file (found: {', '.join(name.strip()[:40] for name in names)}){hint}",
         where=str(path),
         remedy=_REMEDY,
     )

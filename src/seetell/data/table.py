@@ -1,7 +1,7 @@
-"""One's own pictures: a CSV, TSV or JSON-lines table with a row a picture, or a row a caption.
+"""One's own images: a CSV, TSV or JSON-lines table with a row an image, or a row a caption.
 
 Rows that name the same file are merged; a row that repeats another to the letter is left out and reported. Without a
-split column, pictures are split 80/10/10 by the hash of what the `file` column says: always the same, and untouched by
+split column, images are split 80/10/10 by the hash of what the `file` column says: always the same, and untouched by
 rows added later. `seetell.data.rows` says what columns may be called.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from seetell.data.dataset import Dataset, Skipped
 from seetell.data.folders import Folder, tidy_path
-from seetell.data.records import PictureFile, Record
+from seetell.data.records import ImageFile, Record
 from seetell.data.rows import Row, read_rows
 from seetell.data.splits import by_hash, stricter
 from seetell.errors import DatasetError
@@ -32,10 +32,10 @@ def table(path: Path, *, images: Path | None = None, extra: str = "extra") -> Da
 
     Args:
         path: the table.
-        images: the folder that holds the pictures, at any depth. A file that is not in it is looked for beside the
-            table; without `images` that is where all are. A picture that is nowhere keeps its record: the check finds
+        images: the folder that holds the images, at any depth. A file that is not in it is looked for beside the
+            table; without `images` that is where all are. An image that is nowhere keeps its record: the check finds
             it missing, and says where it was expected.
-        extra: "train" puts the pictures of the split "extra" among those that are trained on.
+        extra: "train" puts the images of the split "extra" among those that are trained on.
     """
     if extra not in ("extra", "train"):
         raise DatasetError(f"extra is {extra!r}", where=str(path), remedy="Write extra=train, or leave it out")
@@ -47,17 +47,17 @@ def table(path: Path, *, images: Path | None = None, extra: str = "extra") -> Da
     hashed = not any(draft.split is not None for draft in drafts.values())
     for key, draft in drafts.items():
         try:
-            picture = PictureFile(finder.find(key))
+            image = ImageFile(finder.find(key))
         except _AmbiguousError as error:
             skipped.append(Skipped(f"{path}:{draft.line}", str(error)))
             continue
         split = by_hash(key, SHARES) if hashed else draft.split or ""
         split = extra if split == "extra" else split
-        records.append(Record(key, picture, tuple(draft.captions), tuple(sorted(draft.labels)), split))
+        records.append(Record(key, image, tuple(draft.captions), tuple(sorted(draft.labels)), split))
     if hashed and records:
         notes.append("there is no split column: split 80/10/10 by hash of the file name")
-    if finder.folder and finder.folder.pictures > finder.inside:
-        notes.append(f"pictures in {images} that are not in the table: {finder.folder.pictures - finder.inside:,}")
+    if finder.folder and finder.folder.images > finder.inside:
+        notes.append(f"images in {images} that are not in the table: {finder.folder.images - finder.inside:,}")
     classes = tuple(sorted({label for record in records for label in record.labels}))
     return Dataset(path.stem, tuple(records), tuple(skipped), classes, tuple(notes))
 
@@ -91,12 +91,12 @@ class _AmbiguousError(Exception):
 
 
 class _Finder:
-    """Where a table's pictures are."""
+    """Where a table's images are."""
 
     def __init__(self, beside: Path, images: Path | None) -> None:
         self._beside = beside
         self.folder = Folder(images) if images else None
-        self.inside = 0  # pictures found in the folder
+        self.inside = 0  # images found in the folder
 
     def find(self, file: str) -> Path:
         if self.folder is None or os.path.isabs(file):

@@ -1,8 +1,8 @@
-"""Beam search over many pictures at once.
+"""Beam search over many images at once.
 
-Every picture has `beam` live hypotheses. At each step the model says for all of them, in one call, what may follow;
-of all continuations of a picture the `beam` best go on. A continuation with the end that is among the `beam` best is
-finished, and kept if it is among the picture's `n_best` finished ones. A picture is done, and leaves the batch, as soon
+Every image has `beam` live hypotheses. At each step the model says for all of them, in one call, what may follow;
+of all continuations of an image the `beam` best go on. A continuation with the end that is among the `beam` best is
+finished, and kept if it is among the image's `n_best` finished ones. An image is done, and leaves the batch, as soon
 as nothing that is still alive can come before the last of those it keeps.
 
 Sequences are ranked by
@@ -13,7 +13,7 @@ with the end counted in the length; alpha = 0 ranks by probability alone, which 
 hypothesis grows, its log-probability can only fall and its length only reach `max_length` + 1: hence the most it can
 still score, and a search that stops early finds exactly what it would have found by going on.
 
-Sequences can be asked to contain a token. There are then two beams for each picture, of hypotheses with the token and
+Sequences can be asked to contain a token. There are then two beams for each image, of hypotheses with the token and
 without it, so that the token, however unlikely, can come where it fits best (Anderson et al., *Guided open vocabulary
 image captioning with constrained beam search*, 2017); only those with it may end.
 """
@@ -31,7 +31,7 @@ from seetell.decoding.trace import Finished, Integers, Step
 from seetell.errors import SeetellError
 
 _Continuations = tuple[npt.NDArray[np.float64], Integers, Tokens]  # log-probabilities, slots, tokens; (A, C) each
-_SMALL = 4096  # so many continuations of a picture are sorted out without more ado
+_SMALL = 4096  # so many continuations of an image are sorted out without more ado
 
 
 def beam_search(
@@ -45,29 +45,29 @@ def beam_search(
     include_greedy: bool = False,
     required: Tokens | None = None,
 ) -> list[list[Decoded]]:
-    """The best sequences of each picture, best first: `n_best` of them, or fewer if there are no more.
+    """The best sequences of each image, best first: `n_best` of them, or fewer if there are no more.
 
     Args:
         alpha: how far scores are normalised for length: 0 not at all, 1 the mean log-probability of a token.
-        n_best: how many sequences to keep for each picture; `beam` at most.
+        n_best: how many sequences to keep for each image; `beam` at most.
         include_greedy: let the greedy sequence compete, too. Beam search may drop it half-way for what looks better
             then and turns out worse; with this, what it finds never scores below greedy decoding.
-        required: tokens for each picture (P, K), each of which a search of its own is for: then the best sequences
-            with a picture's first token come first, those with its second next, P · K lists in all.
+        required: tokens for each image (P, K), each of which a search of its own is for: then the best sequences
+            with an image's first token come first, those with its second next, P · K lists in all.
     """
     if not 1 <= n_best <= beam or alpha < 0:
         raise ValueError("n_best must be from 1 to beam, and alpha 0 or more")
     if include_greedy and required is not None:
         raise ValueError("the greedy sequence need not contain what is required")
-    pictures = len(features)
-    if not pictures:
+    images = len(features)
+    if not images:
         return []
     state = decoder.start(features)
     if required is not None:  # two rows for each search, of which one will have the token
-        state = decoder.select(state, np.repeat(np.arange(pictures), 2 * required.shape[1]))
+        state = decoder.select(state, np.repeat(np.arange(images), 2 * required.shape[1]))
         required = required.ravel()
-        pictures = len(required)
-    found = _search(decoder, state, pictures, rules, beam, alpha, n_best, required)
+        images = len(required)
+    found = _search(decoder, state, images, rules, beam, alpha, n_best, required)
     if include_greedy:
         for best, extra in zip(found, greedy(decoder, features, rules), strict=True):
             if extra.ended and all(extra.tokens.tolist() != other.tokens.tolist() for other in best):
@@ -81,20 +81,20 @@ def beam_search(
 def _search(
     decoder: Decoder[State],
     state: State,
-    pictures: int,
+    images: int,
     rules: Rules,
     beam: int,
     alpha: float,
     n_best: int,
     required: Tokens | None,
 ) -> list[list[Decoded]]:
-    live = np.arange(pictures)  # the pictures still in the batch, (A,)
-    total = np.zeros((pictures, 1))  # log-probability of their hypotheses, (A, S); −∞: an empty slot
+    live = np.arange(images)  # the images still in the batch, (A,)
+    total = np.zeros((images, 1))  # log-probability of their hypotheses, (A, S); −∞: an empty slot
     if required is not None:  # the first half of the slots has the token, the other not
-        total = np.tile([-np.inf, 0.0], (pictures, 1))
+        total = np.tile([-np.inf, 0.0], (images, 1))
     last = np.full(total.size, rules.start, dtype=np.int64)
     written = np.empty((total.size, 0), dtype=np.int64) if rules.block_ngrams else None
-    finished, steps = Finished(pictures, n_best), list[Step]()
+    finished, steps = Finished(images, n_best), list[Step]()
     farthest = (rules.max_length + 1) ** alpha
     for done in range(rules.max_length + 1):
         log_probs, state, attention = decoder.step(last, state)
@@ -110,16 +110,16 @@ def _search(
         # A hypothesis has one end: of the 2 · beam best continuations, at least `beam` go on.
         end = token == rules.end
         now = end & (np.arange(token.shape[1]) < beam)
-        picture = np.arange(len(live))[:, None]
+        image = np.arange(len(live))[:, None]
         finished.add(
-            live, done, np.where(now, value, -np.inf) / (done + 1) ** alpha, parent, shaped[picture, parent, token]
+            live, done, np.where(now, value, -np.inf) / (done + 1) ** alpha, parent, shaped[image, parent, token]
         )
         on = np.argsort(end, axis=1, kind="stable")[:, :beam]
         value, parent, token, end = (np.take_along_axis(each, on, 1) for each in (value, parent, token, end))
         value[end] = -np.inf
         tiers = [_filled(tier, beam) for tier in ((value, parent, token), *without)]
         value, parent, token = (np.concatenate(each, axis=1) for each in zip(*tiers, strict=True))
-        log = shaped[picture, parent, token]
+        log = shaped[image, parent, token]
 
         best = value.max(axis=1)
         stuck = np.isinf(best) & np.isinf(finished.score[live, 0])
@@ -143,25 +143,25 @@ def _search(
 def _required(
     log_probs: Floats, total: npt.NDArray[np.float64], required: Tokens, end: int, beam: int
 ) -> tuple[_Continuations, _Continuations]:
-    """The best continuations of each picture that have its token, and the best that have not, which cannot end."""
+    """The best continuations of each image that have its token, and the best that have not, which cannot end."""
     half = total.shape[1] // 2
-    picture = np.arange(len(total))
-    given = log_probs[picture, half:, required] + total[:, half:]  # the token comes now, (A, half)
+    image = np.arange(len(total))
+    given = log_probs[image, half:, required] + total[:, half:]  # the token comes now, (A, half)
     value, parent, token = best_continuations(log_probs[:, :half], total[:, :half], 2 * beam)
     value = np.concatenate([value, given], axis=1)
     parent = np.concatenate([parent, np.broadcast_to(np.arange(half, 2 * half), given.shape)], axis=1)
     token = np.concatenate([token, np.broadcast_to(required[:, None], given.shape)], axis=1)
     order = np.argsort(-value, axis=1, kind="stable")[:, : 2 * beam]
-    having = (value[picture[:, None], order], parent[picture[:, None], order], token[picture[:, None], order])
+    having = (value[image[:, None], order], parent[image[:, None], order], token[image[:, None], order])
     others = log_probs[:, half:].copy()
-    others[picture, :, required] = -np.inf
+    others[image, :, required] = -np.inf
     others[:, :, end] = -np.inf
     lacking = best_continuations(others, total[:, half:], beam)
     return having, (lacking[0], lacking[1] + half, lacking[2])
 
 
 def best_continuations(log_probs: Floats, total: npt.NDArray[np.float64], count: int) -> _Continuations:
-    """The `count` best of a picture's hypotheses, each continued by each token, best first.
+    """The `count` best of an image's hypotheses, each continued by each token, best first.
 
     The columns of a large vocabulary are dealt into groups. The best continuations lie in the groups whose best is
     best: all others need no look but the one, much faster than sorting, that finds their maximum.
@@ -173,21 +173,21 @@ def best_continuations(log_probs: Floats, total: npt.NDArray[np.float64], count:
     Returns:
         Log-probabilities, slots and tokens, (A, C) each; C is `count`, or all there are.
     """
-    pictures, slots, words = log_probs.shape
+    images, slots, words = log_probs.shape
     size = max(1, round((slots * words / count) ** 0.5))  # as many groups as columns in all chosen groups
     groups = words // size
     if slots * words <= _SMALL or slots * groups <= count:
-        value, place = _best((log_probs + total[:, :, None]).reshape(pictures, -1), count)
+        value, place = _best((log_probs + total[:, :, None]).reshape(images, -1), count)
         slot, token = np.divmod(place, words)
         return value, slot, token
     dealt = groups * size
-    head, tail = log_probs[:, :, :dealt].reshape(pictures, slots, size, groups), log_probs[:, :, dealt:]
-    _, group = _best((head.max(axis=2) + total[:, :, None]).reshape(pictures, -1), count)
+    head, tail = log_probs[:, :, :dealt].reshape(images, slots, size, groups), log_probs[:, :, dealt:]
+    _, group = _best((head.max(axis=2) + total[:, :, None]).reshape(images, -1), count)
     slot, column = np.divmod(group, groups)
-    picture = np.arange(pictures)[:, None]
-    near = head[picture, slot, :, column] + total[picture, slot][:, :, None]  # (A, count, size)
+    image = np.arange(images)[:, None]
+    near = head[image, slot, :, column] + total[image, slot][:, :, None]  # (A, count, size)
     rest = tail + total[:, :, None]  # (A, S, words - dealt)
-    value, place = _best(np.concatenate([near.reshape(pictures, -1), rest.reshape(pictures, -1)], axis=1), count)
+    value, place = _best(np.concatenate([near.reshape(images, -1), rest.reshape(images, -1)], axis=1), count)
     which, turn = np.divmod(place, size)
     in_tail = which >= count
     which[in_tail] = 0
@@ -213,11 +213,11 @@ def _best(values: npt.NDArray[np.float64], count: int) -> tuple[npt.NDArray[np.f
     return np.take_along_axis(found, order, axis=1), np.take_along_axis(place, order, axis=1)
 
 
-def _cut(finished: Finished, pictures: Integers, done: int, total: npt.NDArray[np.float64], alpha: float) -> None:
-    """Keep the best hypothesis of pictures that can neither go on nor end."""
+def _cut(finished: Finished, images: Integers, done: int, total: npt.NDArray[np.float64], alpha: float) -> None:
+    """Keep the best hypothesis of images that can neither go on nor end."""
     slot = np.argmax(total, axis=1)[:, None]
     score = np.take_along_axis(total, slot, axis=1) / max(1, done) ** alpha
-    finished.add(pictures, done, score, slot, np.full(slot.shape, np.nan))
+    finished.add(images, done, score, slot, np.full(slot.shape, np.nan))
 
 
 def _filled(found: _Continuations, width: int) -> _Continuations:

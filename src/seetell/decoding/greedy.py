@@ -10,5 +10,5 @@ from seetell.decoding.stepwise import write
 
 
 def greedy(decoder: Decoder[State], features: Any, rules: Rules) -> list[Decoded]:
-    """One sequence a picture, each token the most probable after those before it."""
+    """One sequence an image, each token the most probable after those before it."""
     return write(decoder, features, rules, lambda allowed, rows: np.argmax(allowed, axis=1).astype(np.int64))

@@ -21,12 +21,12 @@ class Attended(NamedTuple):
 class Decoder(Protocol[State]):
     """A model that writes tokens, many rows at a time.
 
-    A row is one hypothesis about one picture. Decoding never looks inside a state: it only asks for some of its rows,
+    A row is one hypothesis about one image. Decoding never looks inside a state: it only asks for some of its rows,
     in any order, some of them more than once.
     """
 
     def start(self, features: Any) -> State:
-        """The state before the first token, one row a picture."""
+        """The state before the first token, one row an image."""
         ...
 
     def step(self, tokens: Tokens, state: State) -> tuple[Floats, State, Floats | Attended | None]:

@@ -26,7 +26,7 @@ class Decoded:
 
 
 def label_confidences(beams: Sequence[Decoded]) -> dict[int, float]:
-    """How probable each label is, by the n best label sequences of a picture.
+    """How probable each label is, by the n best label sequences of an image.
 
     The share of the sequences' probability that is in sequences with the label. It is exact when the beams hold all
     the probability there is; one beam alone can only say 1 (then see `step_confidences`).

@@ -21,7 +21,7 @@ def sample(
     top_p: float = 1.0,
     seed: int | np.random.Generator = 0,
 ) -> list[list[Decoded]]:
-    """Draw so many sequences for each picture: a list of `samples` of them a picture.
+    """Draw so many sequences for each image: a list of `samples` of them an image.
 
     The probabilities that come back are the model's own, whatever the temperature: what a policy gradient needs. For
     the same reason a sequence that reaches the greatest length is cut there (`ended` is False) and not ended by force.

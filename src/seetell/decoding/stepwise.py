@@ -23,17 +23,17 @@ class _Looked(NamedTuple):
 def write(
     decoder: Decoder[State], features: Any, rules: Rules, choose: Choose, *, copies: int = 1, cut: bool = False
 ) -> list[Decoded]:
-    """Write `copies` sequences for each picture, those of a picture side by side; rows that end leave the batch.
+    """Write `copies` sequences for each image, those of an image side by side; rows that end leave the batch.
 
     A sequence of the greatest length is ended, whatever the end's probability, or with `cut` left without an end.
     """
-    pictures = len(features)
-    if not pictures:
+    images = len(features)
+    if not images:
         return []
     state = decoder.start(features)
     if copies > 1:
-        state = decoder.select(state, np.repeat(np.arange(pictures), copies))
-    rows = np.arange(pictures * copies)
+        state = decoder.select(state, np.repeat(np.arange(images), copies))
+    rows = np.arange(images * copies)
     tokens = np.full((len(rows), rules.max_length + 1), rules.end, dtype=np.int64)
     logs = np.zeros(tokens.shape)
     lengths, ended = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=bool)

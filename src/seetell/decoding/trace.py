@@ -13,9 +13,9 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One token of every live hypothesis: `A` pictures by `K` slots."""
+    """One token of every live hypothesis: `A` images by `K` slots."""
 
-    pictures: Integers  # (A,), ascending
+    images: Integers  # (A,), ascending
     parent: Integers  # (A, K): the slot it continues
     token: Tokens  # (A, K)
     log: Floats  # (A, K)
@@ -24,39 +24,39 @@ class Step:
 
 
 class Finished:
-    """The `keep` best ended sequences of each picture, best first: where each stopped, not what it says."""
+    """The `keep` best ended sequences of each image, best first: where each stopped, not what it says."""
 
-    def __init__(self, pictures: int, keep: int) -> None:
-        self.score = np.full((pictures, keep), -np.inf)
-        self.step = np.zeros((pictures, keep), dtype=np.int64)
-        self.slot = np.zeros((pictures, keep), dtype=np.int64)
-        self.log = np.full((pictures, keep), np.nan)  # the end's; NaN: cut off without one
+    def __init__(self, images: int, keep: int) -> None:
+        self.score = np.full((images, keep), -np.inf)
+        self.step = np.zeros((images, keep), dtype=np.int64)
+        self.slot = np.zeros((images, keep), dtype=np.int64)
+        self.log = np.full((images, keep), np.nan)  # the end's; NaN: cut off without one
 
-    def add(self, pictures: Integers, step: int, score: Floats, slot: Integers, log: Floats) -> None:
+    def add(self, images: Integers, step: int, score: Floats, slot: Integers, log: Floats) -> None:
         """Offer sequences (A, C) that stop in `slot` at `step`; a score of −∞ is no offer."""
         keep = self.score.shape[1]
-        order = np.argsort(-np.concatenate([self.score[pictures], score], axis=1), axis=1, kind="stable")[:, :keep]
+        order = np.argsort(-np.concatenate([self.score[images], score], axis=1), axis=1, kind="stable")[:, :keep]
         for old, new in (
             (self.score, score),
             (self.step, np.full(score.shape, step)),
             (self.slot, slot),
             (self.log, log),
         ):
-            old[pictures] = np.take_along_axis(np.concatenate([old[pictures], new], axis=1), order, axis=1)
+            old[images] = np.take_along_axis(np.concatenate([old[images], new], axis=1), order, axis=1)
 
     def read(self, steps: list[Step]) -> list[list[Decoded]]:
         """Follow the back-pointers of all sequences at once, from their last tokens to their first."""
-        picture, rank = np.nonzero(self.score > -np.inf)
-        length, slot, end = self.step[picture, rank], self.slot[picture, rank].copy(), self.log[picture, rank]
+        image, rank = np.nonzero(self.score > -np.inf)
+        length, slot, end = self.step[image, rank], self.slot[image, rank].copy(), self.log[image, rank]
         longest = int(length.max(initial=0))
-        tokens = np.zeros((len(picture), longest), dtype=np.int64)
-        logs = np.zeros((len(picture), longest))
-        weights = _table(steps, "weights", len(picture), longest)
-        gate = _table(steps, "gate", len(picture), longest)
+        tokens = np.zeros((len(image), longest), dtype=np.int64)
+        logs = np.zeros((len(image), longest))
+        weights = _table(steps, "weights", len(image), longest)
+        gate = _table(steps, "gate", len(image), longest)
         for index in range(longest - 1, -1, -1):
             step = steps[index]
             here = np.flatnonzero(length > index)
-            at = np.searchsorted(step.pictures, picture[here]), slot[here]
+            at = np.searchsorted(step.images, image[here]), slot[here]
             tokens[here, index], logs[here, index] = step.token[at], step.log[at]
             if weights is not None and step.weights is not None:
                 weights[here, index] = step.weights[at]
@@ -64,7 +64,7 @@ class Finished:
                 gate[here, index] = step.gate[at]
             slot[here] = step.parent[at]
         found: list[list[Decoded]] = [[] for _ in self.score]
-        for row, (of, size) in enumerate(zip(picture.tolist(), length.tolist(), strict=True)):
+        for row, (of, size) in enumerate(zip(image.tolist(), length.tolist(), strict=True)):
             ended = not np.isnan(end[row])
             log = np.append(logs[row, :size], end[row]) if ended else logs[row, :size].copy()
             found[of].append(

@@ -11,19 +11,19 @@ from seetell.metrics import retrieval_scores
 from seetell.metrics.captions.scores import score_captions
 from seetell.metrics.labels import label_scores, mean_average_precision
 from seetell.progress import SILENT, Progress
-from seetell.runtime import Suite
+from seetell.runtime import Model
 
-Report = dict[str, Any]  # {"metrics", "protocol", "pictures", "unreadable"}
+Report = dict[str, Any]  # {"metrics", "protocol", "images", "unreadable"}
 
 
 def evaluate_bundle(
-    suite: Suite,
+    model: Model,
     dataset: Dataset,
     split: str,
     *,
     folds: int = 1,
     beam: int | None = None,
-    matching: float | None = None,
+    rerank_weight: float | None = None,
     limit: int | None = None,
     meteor: bool | Literal["auto"] = "auto",
     progress: Progress = SILENT,
@@ -33,24 +33,24 @@ def evaluate_bundle(
     Args:
         folds: retrieval: cut the split into so many parts and average over them.
         beam: captions: how many beams, and
-        matching: how much it counts that they fit the picture; as the bundle says unless told.
-        limit: only so many pictures, evenly spread.
+        rerank_weight: how much it counts that they fit the image; as the bundle says unless told.
+        limit: only so many images, evenly spread.
         meteor: see `score_captions`.
     """
     reports: dict[str, Report] = {}
     captioned = spread([record for record in dataset.split(split) if record.captions], limit)
     labelled = spread([record for record in dataset.split(split) if record.labels], limit)
-    if "captioner" in suite.kinds and captioned:
+    if "captioner" in model.kinds and captioned:
         reports["captioner"] = evaluate_captioner(
-            suite, captioned, beam=beam, matching=matching, meteor=meteor, progress=progress
+            model, captioned, beam=beam, rerank_weight=rerank_weight, meteor=meteor, progress=progress
         )
-    if "tagger" in suite.kinds and labelled:
-        reports["tagger"] = evaluate_tagger(suite, labelled, progress=progress)
-    if "retriever" in suite.kinds and captioned:
-        reports["retriever"] = evaluate_retriever(suite, captioned, folds=folds, progress=progress)
+    if "tagger" in model.kinds and labelled:
+        reports["tagger"] = evaluate_tagger(model, labelled, progress=progress)
+    if "retriever" in model.kinds and captioned:
+        reports["retriever"] = evaluate_retriever(model, captioned, folds=folds, progress=progress)
     if not reports:
         raise DatasetError(
-            f"the split {split!r} has nothing that a {' or a '.join(suite.kinds)} can be compared with",
+            f"the split {split!r} has nothing that a {' or a '.join(model.kinds)} can be compared with",
             where=dataset.name,
             remedy="Look at it with: seetell check",
         )
@@ -58,28 +58,28 @@ def evaluate_bundle(
 
 
 def evaluate_captioner(
-    suite: Suite,
+    model: Model,
     records: Sequence[Record],
     *,
     beam: int | None = None,
-    matching: float | None = None,
+    rerank_weight: float | None = None,
     meteor: bool | Literal["auto"] = "auto",
     progress: Progress = SILENT,
 ) -> Report:
-    """Tell every picture, and compare with the captions people wrote."""
-    pictures = [record.picture for record in records]
-    results = list(suite.captioner(pictures, beam=beam, matching=matching, progress=progress))
+    """Tell every image, and compare with the captions people wrote."""
+    images = [record.image for record in records]
+    results = list(model.captioner(images, beam=beam, rerank_weight=rerank_weight, progress=progress))
     good = _readable(results, records)
     told = [" ".join(result.best.words) for result, _ in good]
     scored = score_captions(told, [record.captions for _, record in good], meteor=meteor)
     metrics = dict(scored.metrics)
-    if np.isfinite(suite.captioner.doubtful) and good[0][0].best.fit is not None:  # nothing else can be doubted
-        metrics["doubtful"] = 100 * sum(result.best.doubtful for result, _ in good) / len(good)
-    how = suite.captioner.decoding
-    weight = suite.captioner.matching if matching is None else matching
-    matched = f", fit with the picture counting {weight:g}" if weight else ""
-    if weight and np.isfinite(suite.captioner.again):
-        matched += f", told again below a fit of {suite.captioner.again:g}"
+    if np.isfinite(model.captioner.uncertain_below) and good[0][0].best.fit is not None:  # nothing else can be doubted
+        metrics["uncertain"] = 100 * sum(result.best.uncertain for result, _ in good) / len(good)
+    how = model.captioner.decoding
+    weight = model.captioner.rerank_weight if rerank_weight is None else rerank_weight
+    matched = f", fit with the image counting {weight:g}" if weight else ""
+    if weight and np.isfinite(model.captioner.retry_below):
+        matched += f", told again below a fit of {model.captioner.retry_below:g}"
     blocked = f", no {how.block_ngrams}-gram twice" if how.block_ngrams else ""
     protocol = (
         f"beam {beam or how.beam}, length exponent {how.alpha:g}, {how.maximum_length} words at most"
@@ -88,10 +88,10 @@ def evaluate_captioner(
     return {**_report(metrics, protocol, len(good), len(records)), "notes": list(scored.notes)}
 
 
-def evaluate_tagger(suite: Suite, records: Sequence[Record], *, progress: Progress = SILENT) -> Report:
-    """Tag every picture, and compare with its labels; labels that the tagger does not know count as missed."""
-    tagger = suite.tagger
-    results = list(suite.tagger([record.picture for record in records], progress=progress))
+def evaluate_tagger(model: Model, records: Sequence[Record], *, progress: Progress = SILENT) -> Report:
+    """Tag every image, and compare with its labels; labels that the tagger does not know count as missed."""
+    tagger = model.tagger
+    results = list(model.tagger([record.image for record in records], progress=progress))
     labels = list(dict.fromkeys((*tagger.labels, *sorted({label for each in records for label in each.labels}))))
     column = {label: place for place, label in enumerate(labels)}
     good = _readable(results, records)
@@ -111,11 +111,11 @@ def evaluate_tagger(suite: Suite, records: Sequence[Record], *, progress: Progre
 
 
 def evaluate_retriever(
-    suite: Suite, records: Sequence[Record], *, folds: int = 1, progress: Progress = SILENT
+    model: Model, records: Sequence[Record], *, folds: int = 1, progress: Progress = SILENT
 ) -> Report:
-    """Retrieve pictures by captions, and captions by pictures."""
-    retriever = suite.retriever
-    results = list(retriever.pictures([record.picture for record in records], progress=progress))
+    """Retrieve images by captions, and captions by images."""
+    retriever = model.retriever
+    results = list(retriever.images([record.image for record in records], progress=progress))
     good = _readable(results, records)
     captions = [caption for _, record in good for caption in record.captions]
     owners = np.repeat(np.arange(len(good)), [len(record.captions) for _, record in good])
@@ -132,12 +132,12 @@ def evaluate_retriever(
 def _readable(results: Sequence[Any], records: Sequence[Record]) -> list[tuple[Any, Record]]:
     good = [(result, record) for result, record in zip(results, records, strict=True) if result.error is None]
     if not good:
-        raise DatasetError("no picture of this split can be read", remedy="Look at it with: seetell check")
+        raise DatasetError("no image of this split can be read", remedy="Look at it with: seetell check")
     return good
 
 
-def _report(metrics: dict[str, Any], protocol: str, pictures: int, asked: int) -> Report:
-    return {"metrics": metrics, "protocol": protocol, "pictures": pictures, "unreadable": asked - pictures}
+def _report(metrics: dict[str, Any], protocol: str, images: int, asked: int) -> Report:
+    return {"metrics": metrics, "protocol": protocol, "images": images, "unreadable": asked - images}
 
 
 def spread(records: Sequence[Record], limit: int | None) -> Sequence[Record]:

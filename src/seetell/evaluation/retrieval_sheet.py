@@ -1,7 +1,7 @@
 """What a retrieval model finds for some queries, beside what it should have found (Kolluru, Figures 6 and 7).
 
-The queries are the best, the worst and some at random, pictures and captions; `seetell.pictures.retrieval_sheet` draws
-them, `seetell.pictures.retrieval_page` writes them as a page.
+The queries are the best, the worst and some at random, images and captions; `seetell.figures.retrieval_sheet` draws
+them, `seetell.figures.retrieval_page` writes them as a page.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,32 +22,32 @@ class Embedded:
     """A split, embedded.
 
     Args:
-        records: of the rows of `pictures` (P, D).
+        records: of the rows of `images` (P, D).
         captions: of the rows of `texts` (T, D).
-        owners: the row of the picture that each text belongs to.
+        owners: the row of the image that each text belongs to.
     """
 
     records: Sequence[Record]
     captions: Sequence[str]
-    pictures: Floats
+    images: Floats
     texts: Floats
     owners: Indices
     similarity: Similarity = COSINE
 
     def __post_init__(self) -> None:
-        if len(self.records) != len(self.pictures) or not len(self.captions) == len(self.texts) == len(self.owners):
+        if len(self.records) != len(self.images) or not len(self.captions) == len(self.texts) == len(self.owners):
             raise ValueError(
-                f"{len(self.records)} records, {len(self.pictures)} pictures; "
+                f"{len(self.records)} records, {len(self.images)} images; "
                 f"{len(self.captions)} captions, {len(self.texts)} texts, {len(self.owners)} owners"
             )
 
-    def captions_of(self, picture: int) -> list[str]:
-        return [self.captions[row] for row in np.flatnonzero(self.owners == picture).tolist()]
+    def captions_of(self, image: int) -> list[str]:
+        return [self.captions[row] for row in np.flatnonzero(self.owners == image).tolist()]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCaption:
-    """A caption that a picture found; `right` if it is one of the picture's own."""
+    """A caption that an image found; `right` if it is one of the image's own."""
 
     caption: Marked
     right: bool
@@ -55,8 +55,8 @@ class FoundCaption:
 
 
 @dataclass(frozen=True, slots=True)
-class PictureQuery:
-    """A picture, its own captions, and those it found, the nearest first. `rank` is that of the first right one."""
+class ImageQuery:
+    """An image, its own captions, and those it found, the nearest first. `rank` is that of the first right one."""
 
     record: Record
     rank: int
@@ -66,8 +66,8 @@ class PictureQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPicture:
-    """A picture that a caption found, with the one of its captions that has most in common with the query."""
+class FoundImage:
+    """An image that a caption found, with the one of its captions that has most in common with the query."""
 
     record: Record
     caption: Marked
@@ -77,12 +77,12 @@ class FoundPicture:
 
 @dataclass(frozen=True, slots=True)
 class CaptionQuery:
-    """A caption, its own picture, and those it found, the nearest first. `rank` is that of its own."""
+    """A caption, its own image, and those it found, the nearest first. `rank` is that of its own."""
 
     caption: Marked
     record: Record
     rank: int
-    found: tuple[FoundPicture, ...]
+    found: tuple[FoundImage, ...]
     pairs: tuple[Alike, ...]
 
 
@@ -91,12 +91,12 @@ class Sheet:
     """Queries of one kind, in both directions."""
 
     title: str
-    pictures: tuple[PictureQuery, ...]
+    images: tuple[ImageQuery, ...]
     captions: tuple[CaptionQuery, ...]
 
     @property
-    def queries(self) -> tuple[PictureQuery | CaptionQuery, ...]:
-        return (*self.pictures, *self.captions)
+    def queries(self) -> tuple[ImageQuery | CaptionQuery, ...]:
+        return (*self.images, *self.captions)
 
 
 def retrieval_sheets(
@@ -114,13 +114,13 @@ def retrieval_sheets(
         vectors: by which words are alike; see `alike`.
         threshold: the least cosine of words that mean alike.
     """
-    by_picture, by_caption = retrieval_ranks(split.pictures, split.texts, split.owners, similarity=split.similarity)
-    pictures, captions = chosen(by_picture, count, seed), chosen(by_caption, count, seed)
+    by_image, by_caption = retrieval_ranks(split.images, split.texts, split.owners, similarity=split.similarity)
+    images, captions = chosen(by_image, count, seed), chosen(by_caption, count, seed)
     titles = {"best": "Best ranks", "worst": "Worst ranks", "random": "At random"}
     return {
         name: Sheet(
             title,
-            tuple(picture_query(split, row, int(by_picture[row]), vectors, k, threshold) for row in pictures[name]),
+            tuple(image_query(split, row, int(by_image[row]), vectors, k, threshold) for row in images[name]),
             tuple(caption_query(split, row, int(by_caption[row]), vectors, k, threshold) for row in captions[name]),
         )
         for name, title in titles.items()
@@ -129,17 +129,17 @@ def retrieval_sheets(
 
 def chosen(ranks: Indices, count: int, seed: int) -> dict[str, list[int]]:
     """Which queries are shown: those of the best and the worst ranks, ties drawn by lot, and some at random; a query of
-    rank 0 (a picture without captions) never is."""
+    rank 0 (an image without captions) never is."""
     drawn = np.random.default_rng(seed).permutation(np.flatnonzero(ranks))
     order = drawn[np.argsort(ranks[drawn], kind="stable")]
     return {"best": order[:count].tolist(), "worst": order[::-1][:count].tolist(), "random": drawn[:count].tolist()}
 
 
-def picture_query(
+def image_query(
     split: Embedded, row: int, rank: int, vectors: WordVectors, k: int = 5, threshold: float = THRESHOLD
-) -> PictureQuery:
-    """The k captions nearest to a picture."""
-    scores = split.similarity.scores(split.pictures[row : row + 1], split.texts)[0]
+) -> ImageQuery:
+    """The k captions nearest to an image."""
+    scores = split.similarity.scores(split.images[row : row + 1], split.texts)[0]
     right = split.owners == row
     nearest = _nearest(scores, right, k)
     captions = split.captions_of(row)
@@ -147,7 +147,7 @@ def picture_query(
     matched = [alike(own, content_words([split.captions[text]]), vectors, threshold) for text in nearest]
     pairs = tuple(dict.fromkeys(pair for found in matched for pair in found))
     meaning = meanings(pairs)
-    return PictureQuery(
+    return ImageQuery(
         split.records[row],
         rank,
         tuple(marked(caption, meaning) for caption in captions),
@@ -162,14 +162,14 @@ def picture_query(
 def caption_query(
     split: Embedded, row: int, rank: int, vectors: WordVectors, k: int = 5, threshold: float = THRESHOLD
 ) -> CaptionQuery:
-    """The k pictures nearest to a caption."""
-    scores = split.similarity.scores(split.pictures, split.texts[row : row + 1])[:, 0]
+    """The k images nearest to a caption."""
+    scores = split.similarity.scores(split.images, split.texts[row : row + 1])[:, 0]
     owner = int(split.owners[row])
     right = np.arange(len(split.records)) == owner
     nearest = _nearest(scores, right, k)
     query = split.captions[row]
     own = content_words([query])
-    shown = [_most_alike(own, split.captions_of(picture), vectors, threshold) for picture in nearest]
+    shown = [_most_alike(own, split.captions_of(image), vectors, threshold) for image in nearest]
     pairs = tuple(dict.fromkeys(pair for _, found in shown for pair in found))
     meaning = meanings(pairs)
     return CaptionQuery(
@@ -177,13 +177,13 @@ def caption_query(
         split.records[owner],
         rank,
         tuple(
-            FoundPicture(
-                split.records[picture],
+            FoundImage(
+                split.records[image],
                 _marked_found(caption, found, meaning),
-                bool(right[picture]),
-                float(scores[picture]),
+                bool(right[image]),
+                float(scores[image]),
             )
-            for picture, (caption, found) in zip(nearest, shown, strict=True)
+            for image, (caption, found) in zip(nearest, shown, strict=True)
         ),
         pairs,
     )
@@ -203,6 +203,6 @@ def _nearest(scores: Floats, right: np.ndarray, k: int) -> list[int]:
 def _most_alike(
     own: list[str], captions: Sequence[str], vectors: WordVectors, threshold: float
 ) -> tuple[str, list[Alike]]:
-    """The caption whose words have most in common with `own`, and the pairs; nothing of a picture without captions."""
+    """The caption whose words have most in common with `own`, and the pairs; nothing of an image without captions."""
     matched = [(caption, alike(own, content_words([caption]), vectors, threshold)) for caption in captions]
     return max(matched, key=lambda each: sum(pair.cosine for pair in each[1]), default=("", []))

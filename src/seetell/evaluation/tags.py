@@ -1,7 +1,7 @@
 """Where a tagger is good and where it fails (Ren, section 5.3): by number of labels, by label, by example, and what it
 makes of labels that come together.
 
-Tables of what is true and what was told are of booleans, (pictures, labels).
+Tables of what is true and what was told are of booleans, (images, labels).
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ Booleans = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class LabelReport:
-    """How well one label was found; in per cent, None without a picture that has it."""
+    """How well one label was found; in per cent, None without an image that has it."""
 
     label: str
-    pictures: int  # that have it
+    images: int  # that have it
     told: int  # for which it was told
     precision: float
     recall: float | None
@@ -29,7 +29,7 @@ class LabelReport:
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """Two labels: of the pictures with the first, the share that has the second, too, in per cent."""
+    """Two labels: of the images with the first, the share that has the second, too, in per cent."""
 
     first: str
     second: str
@@ -40,15 +40,15 @@ class Company:
 @dataclass(frozen=True, slots=True)
 class TagAnalysis:
     """Args:
-    by_count: scores of the pictures with so many labels (Figure 7).
-    by_label: the best F1 first; labels that no picture has come last (Figure 8).
-    perfect: pictures of which all labels were told and nothing else, those with most labels first (Table 4).
-    wrong: pictures of which labels were told, none of them right, those with most mistakes first (Table 5).
+    by_count: scores of the images with so many labels (Figure 7).
+    by_label: the best F1 first; labels that no image has come last (Figure 8).
+    perfect: images of which all labels were told and nothing else, those with most labels first (Table 4).
+    wrong: images of which labels were told, none of them right, those with most mistakes first (Table 5).
     company: every pair whose first label is frequent enough in both tables, the most frequent in data first.
     correlation: of the two shares over those pairs, between −1 and 1; None where there are too few to say.
     """
 
-    pictures: int
+    images: int
     by_count: dict[int, LabelCountScores]
     by_label: list[LabelReport]
     perfect: list[int]
@@ -62,7 +62,7 @@ def analyse(truth: Booleans, told: Booleans, labels: Sequence[str], *, least: in
 
     Args:
         labels: the columns' names.
-        least: labels that fewer pictures have, or were told for, say nothing about the company that they keep.
+        least: labels that fewer images have, or were told for, say nothing about the company that they keep.
     """
     company = label_company(truth, told, labels, least=least)
     shares = np.array([[pair.in_data, pair.told] for pair in company]).reshape(-1, 2)
@@ -83,7 +83,7 @@ def analyse(truth: Booleans, told: Booleans, labels: Sequence[str], *, least: in
 
 def label_company(truth: Booleans, told: Booleans, labels: Sequence[str], *, least: int = 10) -> list[Company]:
     """How often labels come together in data, and how often they were told together."""
-    counts = [(table.T.astype(np.int64) @ table) for table in (truth, told)]  # (labels, labels): pictures with both
+    counts = [(table.T.astype(np.int64) @ table) for table in (truth, told)]  # (labels, labels): images with both
     frequent = np.flatnonzero(np.minimum(*(np.diag(count) for count in counts)) >= least)
     found = [
         Company(labels[i], labels[j], *(100 * float(count[i, j] / count[i, i]) for count in counts))

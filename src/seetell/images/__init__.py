@@ -1,6 +1,6 @@
-"""Pictures in: safe decoding into upright RGB, and the one way in which pixels become what a network reads."""
+"""Images in: safe decoding into upright RGB, and the one way in which pixels become what a network reads."""
 
-from seetell.images.decode import PICTURE_SUFFIXES, Source, decode, is_picture_name, picture_name
+from seetell.images.decode import IMAGE_SUFFIXES, Source, decode, image_name, is_image_name
 from seetell.images.preparation import Preparation
 
-__all__ = ["PICTURE_SUFFIXES", "Preparation", "Source", "decode", "is_picture_name", "picture_name"]
+__all__ = ["IMAGE_SUFFIXES", "Preparation", "Source", "decode", "image_name", "is_image_name"]

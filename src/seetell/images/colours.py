@@ -1,6 +1,6 @@
 """Any kind of pixels into RGB with 8 bits a channel: grey, palette, alpha, CMYK, 16 and 32 bits, arrays.
 
-Pillow's own `convert("RGB")` is right for most modes, but clips everything deeper than 8 bits (a 16-bit grey picture
+Pillow's own `convert("RGB")` is right for most modes, but clips everything deeper than 8 bits (a 16-bit grey image
 comes out white) and drops the alpha channel, which uncovers whatever colour is stored under transparent pixels.
 """
 
@@ -12,7 +12,7 @@ from PIL import Image
 
 
 def to_rgb(image: Image.Image) -> Image.Image:
-    """A new RGB picture with the same content, carrying no metadata; `image` itself is loaded but not changed."""
+    """A new RGB image with the same content, carrying no metadata; `image` itself is loaded but not changed."""
     if image.mode.startswith("I") or image.mode == "F":
         rgb = Image.fromarray(_deep_grey_to_8_bits(image)).convert("RGB")
     elif image.has_transparency_data:
@@ -24,19 +24,19 @@ def to_rgb(image: Image.Image) -> Image.Image:
 
 
 def from_array(array: NDArray[Any]) -> Image.Image:
-    """The RGB picture in an array: height × width (grey), or that × 1, 3 (RGB) or 4 (RGBA).
+    """The RGB image in an array: height × width (grey), or that × 1, 3 (RGB) or 4 (RGBA).
 
     uint8 and uint16 use their whole range. Floating-point values must lie in [0, 1]: guessing that 0 to 255 was meant
-    would make a wrong picture of a mistake.
+    would make a wrong image of a mistake.
 
     Raises:
-        ValueError: the array cannot be a picture; the message says why.
+        ValueError: the array cannot be an image; the message says why.
     """
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
     if not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))):
         shape = " × ".join(map(str, array.shape))
-        raise ValueError(f"the array is {shape}, but a picture is height × width, alone or × 1, 3 or 4 channels")
+        raise ValueError(f"the array is {shape}, but an image is height × width, alone or × 1, 3 or 4 channels")
     if array.size == 0:
         raise ValueError("the array is empty")
     if np.issubdtype(array.dtype, np.uint16):  # in either byte order

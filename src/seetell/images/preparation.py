@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from seetell.errors import PictureError, SeetellError
-from seetell.images.decode import MAX_PIXELS, Source, decode, picture_name
+from seetell.errors import ImageError, SeetellError
+from seetell.images.decode import MAX_PIXELS, Source, decode, image_name
 
 Fit = Literal["shorter", "squash"]
 Crops = Literal["centre", "ten"]
@@ -23,15 +23,15 @@ _RESAMPLING = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resamplin
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Resize, crop and scale a picture, always in the same way.
+    """Resize, crop and scale an image, always in the same way.
 
-    The picture is resized (with antialiasing), one or ten squares are cut from it, and each channel's values v of 0 to
+    The image is resized (with antialiasing), one or ten squares are cut from it, and each channel's values v of 0 to
     255 become (v / 255 − mean) / std. The result equals that of torchvision's `Resize`, `CenterCrop` or `TenCrop`,
-    `ToTensor` and `Normalize` on Pillow pictures.
+    `ToTensor` and `Normalize` on Pillow images.
 
     Args:
         size: the side of the square that the network reads.
-        resize: the length that the picture is resized to; `size` or more, so that a crop never leaves the picture.
+        resize: the length that the image is resized to; `size` or more, so that a crop never leaves the image.
         fit: `shorter` makes the shorter side `resize` long and keeps the proportions (Xu); `squash` makes both sides so
             long (Vilalta).
         crops: `centre`, or `ten`: top left, top right, bottom left, bottom right, centre, and the same of the mirror
@@ -74,31 +74,31 @@ class Preparation:
 
     @property
     def crop_count(self) -> int:
-        """How many squares a picture becomes: 1 or 10."""
+        """How many squares an image becomes: 1 or 10."""
         return 10 if self.crops == "ten" else 1
 
     def __call__(self, image: Image.Image, *, name: str = "") -> NDArray[np.float32]:
-        """Prepare an RGB picture: float32, crops × 3 × size × size."""
+        """Prepare an RGB image: float32, crops × 3 × size × size."""
         return self.scale(self.pixels(image, name=name))
 
     def open(self, source: Source, *, name: str | None = None) -> NDArray[np.float32]:
         """Decode and prepare: what `decode` takes becomes float32, crops × 3 × size × size."""
-        name = name or picture_name(source)
+        name = name or image_name(source)
         return self(decode(source, name=name, at_least=self.resize), name=name)
 
     def pixels(self, image: Image.Image, *, name: str = "") -> NDArray[np.uint8]:
         """The squares that the network will see, not yet scaled: uint8, crops × size × size × 3.
 
         Args:
-            image: an RGB picture, as `decode` gives.
-            name: what an error calls the picture.
+            image: an RGB image, as `decode` gives.
+            name: what an error calls the image.
         """
         if image.mode != "RGB":
-            raise ValueError(f"the picture must be RGB, as decode() gives; this one is {image.mode}")
+            raise ValueError(f"the image must be RGB, as decode() gives; this one is {image.mode}")
         width, height = self._resized(image.size)
         if width * height > MAX_PIXELS:
-            raise PictureError(
-                f"the picture is too long and thin: {image.size[0]:,} × {image.size[1]:,} pixels",
+            raise ImageError(
+                f"the image is too long and thin: {image.size[0]:,} × {image.size[1]:,} pixels",
                 where=name,
                 remedy="Cut it into pieces first",
             )
@@ -132,13 +132,13 @@ class Preparation:
         return scaled
 
     def visible_box(self, image_size: tuple[int, int]) -> tuple[float, float, float, float]:
-        """The part of a picture that the centre crop sees: left, top, right and bottom, in fractions of its sides.
+        """The part of an image that the centre crop sees: left, top, right and bottom, in fractions of its sides.
 
         The corner of cell (row, column) of an n × n grid of features is at left + column · (right − left) / n and
         top + row · (bottom − top) / n.
 
         Args:
-            image_size: width and height of the upright picture.
+            image_size: width and height of the upright image.
         """
         width, height = self._resized(image_size)
         left, top = self._centre(width, height)

@@ -1,4 +1,4 @@
-"""What a picture shows, as XMP: the file that picture managers look for beside it."""
+"""What an image shows, as XMP: the file that image managers look for beside it."""
 
 from collections.abc import Sequence
 from xml.sax.saxutils import escape

@@ -1,4 +1,4 @@
-"""A library for other programs: a table, JSON lines, XMP files beside the pictures; and tables of descriptions read."""
+"""A library for other programs: a table, JSON lines, XMP files beside the images; and tables of descriptions read."""
 
 import contextlib
 import csv
@@ -11,33 +11,33 @@ from pathlib import Path
 
 from seetell.data.rows import read_rows
 from seetell.images.xmp import as_xmp
-from seetell.library import edits, store
-from seetell.library.database import Database
-from seetell.library.records import Imported, LibraryError, Picture
+from seetell.library.records import Imported, LibraryError, LibraryImage
+from seetell.library.storage import edits, store
+from seetell.library.storage.database import Database
 
 COLUMNS = ("path", "caption", "tags", "description", "edited", "width", "height", "taken", "hash")
 
 
-def all_pictures(database: Database) -> Iterator[Picture]:
+def all_images(database: Database) -> Iterator[LibraryImage]:
     last = 0
     while True:
         with database.read() as connection:
-            rows = connection.execute("SELECT id FROM pictures WHERE id > ? ORDER BY id LIMIT 500", (last,)).fetchall()
-            found = store.pictures(connection, [row[0] for row in rows])
+            rows = connection.execute("SELECT id FROM images WHERE id > ? ORDER BY id LIMIT 500", (last,)).fetchall()
+            found = store.images(connection, [row[0] for row in rows])
         if not rows:
             return
         yield from found
         last = rows[-1][0]
 
 
-def export(pictures: Iterable[Picture], out: Path | None, kind: str) -> int:
-    """Write pictures as `csv` or `jsonl` to a file in one step, or as `xmp` beside each picture; how many.
+def export(images: Iterable[LibraryImage], out: Path | None, kind: str) -> int:
+    """Write images as `csv` or `jsonl` to a file in one step, or as `xmp` beside each image; how many.
 
-    A picture with several files has a row for each. An XMP file that is there already is left as it is.
+    An image with several files has a row for each. An XMP file that is there already is left as it is.
     """
-    ways: dict[str, Callable[[Picture, str], str]] = {"csv": _csv_row, "jsonl": _json_row}
+    ways: dict[str, Callable[[LibraryImage, str], str]] = {"csv": _csv_row, "jsonl": _json_row}
     if kind == "xmp":
-        return sum(_sidecar(picture, path) for picture in pictures for path in picture.files)
+        return sum(_sidecar(image, path) for image in images for path in image.files)
     if kind not in ways or out is None:
         raise LibraryError(f"there is no export of the kind {kind!r}", remedy="Choose csv, jsonl or xmp")
     rows = 0
@@ -46,9 +46,9 @@ def export(pictures: Iterable[Picture], out: Path | None, kind: str) -> int:
         with open(part, "w", encoding="utf-8", newline="") as file:
             if kind == "csv":
                 file.write(",".join(COLUMNS) + "\r\n")
-            for picture in pictures:
-                for path in picture.files:
-                    file.write(ways[kind](picture, path))
+            for image in images:
+                for path in image.files:
+                    file.write(ways[kind](image, path))
                     rows += 1
         os.replace(part, out)
     except OSError as error:
@@ -66,12 +66,12 @@ def shown(path: str) -> str:
 
 def describe(database: Database, table: Path, images: Path | None = None) -> Imported:
     """Take descriptions from a table: files as they are named, below the table's folder or `images`, or by their names
-    alone where only one picture has it."""
+    alone where only one image has it."""
     rows, skipped, _ = read_rows(table)
     with database.read() as connection:
         by_path: dict[str, int] = {}
         by_name: dict[str, set[int]] = {}
-        for path, number in connection.execute("SELECT path, picture FROM files WHERE picture IS NOT NULL"):
+        for path, number in connection.execute("SELECT path, image FROM files WHERE image IS NOT NULL"):
             by_path[os.fsdecode(path)] = number
             by_name.setdefault(os.path.basename(os.fsdecode(path)), set()).add(number)
     texts: dict[int, list[str]] = {}
@@ -101,30 +101,30 @@ def json_line(row: dict[str, object]) -> str:
     return line
 
 
-def row_of(picture: Picture, path: str) -> dict[str, object]:
+def row_of(image: LibraryImage, path: str) -> dict[str, object]:
     return {
         "path": path,
-        "caption": picture.caption,
-        "tags": [{"label": tag.label, "confidence": round(tag.confidence, 4)} for tag in picture.tags],
-        "description": picture.description,
-        "edited": sorted(picture.edited),
-        "width": picture.width,
-        "height": picture.height,
-        "taken": time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(picture.taken)),
-        "hash": picture.hash,
+        "caption": image.caption,
+        "tags": [{"label": tag.label, "confidence": round(tag.confidence, 4)} for tag in image.tags],
+        "description": image.description,
+        "edited": sorted(image.edited),
+        "width": image.width,
+        "height": image.height,
+        "taken": time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(image.taken)),
+        "hash": image.hash,
     }
 
 
-def _json_row(picture: Picture, path: str) -> str:
-    return json_line(row_of(picture, path)) + "\n"
+def _json_row(image: LibraryImage, path: str) -> str:
+    return json_line(row_of(image, path)) + "\n"
 
 
-def _csv_row(picture: Picture, path: str) -> str:
+def _csv_row(image: LibraryImage, path: str) -> str:
     row = {
-        **row_of(picture, path),
+        **row_of(image, path),
         "path": shown(path),
-        "tags": "; ".join(picture.labels),
-        "edited": " ".join(sorted(picture.edited)),
+        "tags": "; ".join(image.labels),
+        "edited": " ".join(sorted(image.edited)),
     }
     # A text that a spreadsheet would run as a formula has an apostrophe before it.
     values = [
@@ -136,13 +136,13 @@ def _csv_row(picture: Picture, path: str) -> str:
     return line.getvalue()
 
 
-def _sidecar(picture: Picture, path: str) -> bool:
+def _sidecar(image: LibraryImage, path: str) -> bool:
     target, part = (os.path.splitext(path)[0] + end for end in (".xmp", ".xmp.part"))
     if os.path.lexists(target):
         return False
     try:
         with open(part, "w", encoding="utf-8") as file:
-            file.write(as_xmp(picture.caption, picture.labels))
+            file.write(as_xmp(image.caption, image.labels))
         os.replace(part, target)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -11,29 +11,34 @@ from types import TracebackType
 from typing import Literal, Self
 
 from seetell.bundle import Bundle, find
-from seetell.library import calibrating, checking, duplicates, edits, exporting, indexing, moving, rescue, store, words
-from seetell.library import folders as looked_after
-from seetell.library.bundles import Models
-from seetell.library.database import Database
-from seetell.library.edits import KEEP, Keep
-from seetell.library.places import HOLDER, library_folder, server_of
-from seetell.library.places import indexing as only_indexer
+from seetell.library import exporting
+from seetell.library.indexing import reindex as moving
+from seetell.library.indexing import update as indexing
+from seetell.library.models import Models
+from seetell.library.paths import HOLDER, library_folder, server_of
+from seetell.library.paths import indexing as only_indexer
 from seetell.library.records import (
     DamagedError,
     Imported,
     Info,
     LibraryError,
-    Picture,
+    LibraryImage,
     Report,
     Results,
     Sighting,
     TagCount,
 )
-from seetell.library.relevance import DEFAULT, Calibration
-from seetell.library.searching import Filters, Floats, Question, folder_of, listed, search
-from seetell.library.spaces import FEW, Spaces
+from seetell.library.search import calibrating, duplicates, words
+from seetell.library.search.relevance import DEFAULT, Calibration
+from seetell.library.search.searching import Filters, Floats, Question, folder_of, listed, search
+from seetell.library.search.spaces import FEW, Spaces
+from seetell.library.storage import checking, edits, store
+from seetell.library.storage import folders as looked_after
+from seetell.library.storage import repair as rescue
+from seetell.library.storage.database import Database
+from seetell.library.storage.edits import KEEP, Keep
 from seetell.progress import SILENT, Progress
-from seetell.runtime import AnyPicture, Embedded, Suite
+from seetell.runtime import Embedded, ImageLike, Model
 
 AnyPath = str | os.PathLike[str]
 Rank = Literal["together", "embedding"]
@@ -41,7 +46,7 @@ MOST_RESULTS = 10_000
 
 
 class Library:
-    """A searchable collection of pictures; made by `Library.open`."""
+    """A searchable collection of images; made by `Library.open`."""
 
     def __init__(self, path: Path, database: Database, models: Models, spaces: Spaces) -> None:
         self.path, self.rebuilt = path, ""
@@ -62,18 +67,18 @@ class Library:
 
         Args:
             path: its folder, or `milvus://host:port/name`; the user's own library unless told.
-            bundle: a bundle's name or folder; that of a library is settled with its first pictures.
+            bundle: a bundle's name or folder; that of a library is settled with its first images.
             create: make the library if there is none.
             mend: look whether the database is whole, and rebuild it if it is not; `rebuilt` then says what was saved.
                 One that is large is looked at only if the last indexer was killed.
-            threads: how many batches of pictures are told at once.
+            threads: how many batches of images are told at once.
             few: how many numbers all embeddings may have together while every one is compared.
         """
         folder, server = library_folder(path), server_of(path)
         rebuilt = ""
         if server is not None:  # before anything is made here
-            from seetell.library.milvus import Milvus
-            from seetell.library.served import ServedSpaces
+            from seetell.library.remote.milvus import Milvus
+            from seetell.library.remote.served import ServedSpaces
 
             milvus = Milvus(server)
         try:
@@ -113,21 +118,21 @@ class Library:
         self._database.close()
 
     @property
-    def suite(self) -> Suite:
+    def model(self) -> Model:
         """The bundle that the library was made with, opened."""
-        return self._models.suite
+        return self._models.model
 
     def info(self) -> Info:
         with self._database.read() as connection:
             row, coming = store.bundle_row(connection), store.bundle_row(connection, "coming")
-            pictures, files, unreadable, edited = (
+            images, files, unreadable, edited = (
                 connection.execute(f"SELECT count(*) FROM {what}").fetchone()[0]
-                for what in ("pictures", "files WHERE picture IS NOT NULL", "files WHERE picture IS NULL", "edits")
+                for what in ("images", "files WHERE image IS NOT NULL", "files WHERE image IS NULL", "edits")
             )
             folders = tuple(looked_after.all_folders(connection))
         return Info(
             path=self.path,
-            pictures=pictures,
+            images=images,
             files=files,
             unreadable=unreadable,
             edited=edited,
@@ -153,7 +158,7 @@ class Library:
         """Index what is new or changed in folders and forget what is gone; without folders, in all that it has.
 
         Args:
-            ray: the address of a Ray cluster that encodes new pictures; "" for $RAY_ADDRESS, or one on this computer.
+            ray: the address of a Ray cluster that encodes new images; "" for $RAY_ADDRESS, or one on this computer.
         """
         begin, stop = time.monotonic(), stop or threading.Event()
         with only_indexer(self.path):
@@ -166,23 +171,23 @@ class Library:
                     roots = looked_after.add(connection, folders)
             describe = None
             if ray is not None:
-                from seetell.library.bulk import describer
+                from seetell.library.remote.ray import describer
 
-                describe = describer(lambda: self.suite.bundle, ray, stop)
+                describe = describer(lambda: self.model.bundle, ray, stop)
             keep_up = self._spaces.keep_up
-            report = indexing.update(self._database, lambda: self.suite, roots, progress, stop, describe, keep_up)
+            report = indexing.update(self._database, lambda: self.model, roots, progress, stop, describe, keep_up)
             self._after_change(progress, stop)
         report.rebuilt, report.seconds = self.rebuilt, time.monotonic() - begin
         return report
 
     def reindex(self, bundle: AnyPath, *, progress: Progress = SILENT, stop: threading.Event | None = None) -> Report:
-        """Move the library to another bundle. The old one serves until all pictures are told by the new one."""
+        """Move the library to another bundle. The old one serves until all images are told by the new one."""
         begin, stop = time.monotonic(), stop or threading.Event()
-        with only_indexer(self.path), Suite(Bundle.open(find(bundle))) as suite:
-            head = suite.manifest.retriever
-            self._spaces.accepts(suite.manifest.fingerprint, head.similarity if head else None)
+        with only_indexer(self.path), Model(Bundle.open(find(bundle))) as model:
+            head = model.manifest.retriever
+            self._spaces.accepts(model.manifest.fingerprint, head.similarity if head else None)
             prepare = partial(self._spaces.prepare, progress, stop)
-            report = moving.move(self._database, suite, progress, stop, prepare)
+            report = moving.move(self._database, model, progress, stop, prepare)
             if not report.stopped:
                 self._models.named = None
                 self._after_change(progress, stop)
@@ -199,7 +204,7 @@ class Library:
         progress: Progress = SILENT,
     ) -> Iterator[Sighting | Report]:
         """Keep the library current, looking every so many seconds; gives the report of each update that changed
-        something, after a `Sighting` for each new picture and alert that match. What is in a folder that the library
+        something, after a `Sighting` for each new image and alert that match. What is in a folder that the library
         did not have before is not new."""
         stop = stop or threading.Event()
         had = set(self.info().folders)
@@ -208,14 +213,14 @@ class Library:
             report = self.update(folders, progress=progress, stop=stop)
             for text in alerts if not quiet and report.new else ():
                 found = self._search(self._asked(text), Filters(), len(report.new), among=report.new)
-                yield from (Sighting(each.picture, text, each.relevance) for each in found.matching)
+                yield from (Sighting(each.image, text, each.relevance) for each in found.matching)
             quiet = False
             if report.told or report.linked or report.forgotten or report.problems:
                 yield report
             stop.wait(every)
 
     def forget(self, folder: AnyPath) -> int:
-        """Let go of a folder's pictures; how many. Their files are not touched."""
+        """Let go of a folder's images; how many. Their files are not touched."""
         with only_indexer(self.path), self._database.write() as connection:
             return looked_after.forget(connection, folder)
 
@@ -225,7 +230,7 @@ class Library:
         self,
         text: str = "",
         *,
-        like: AnyPicture | Embedded | int | None = None,
+        like: ImageLike | Embedded | int | None = None,
         tags: Sequence[str] = (),
         not_tags: Sequence[str] = (),
         folder: AnyPath | None = None,
@@ -233,11 +238,11 @@ class Library:
         k: int = 10,
         rank: Rank = "together",
     ) -> Results:
-        """The k pictures that fit best, of those that the filters let through.
+        """The k images that fit best, of those that the filters let through.
 
         Args:
             text: a sentence or words.
-            like: a picture, its embedding by the library's bundle, or the number of one in the library, that they
+            like: an image, its embedding by the library's bundle, or the number of one in the library, that they
                 should be like.
             tags: all of these they have, and
             not_tags: none of these.
@@ -257,21 +262,21 @@ class Library:
         return replace(self._search(question, filters, k), unknown=self._nowhere(question.unknown))
 
     def neighbours(self, number: int, k: int = 10) -> Results:
-        """The pictures most like one of the library."""
+        """The images most like one of the library."""
         return self.search(like=number, k=k)
 
-    def get(self, number: int) -> Picture:
+    def get(self, number: int) -> LibraryImage:
         with self._database.read() as connection:
-            return store.picture(connection, number)
+            return store.image(connection, number)
 
-    def find(self, path: AnyPath) -> Picture | None:
-        """The picture that a file holds."""
+    def find(self, path: AnyPath) -> LibraryImage | None:
+        """The image that a file holds."""
         with self._database.read() as connection:
             name = os.fsencode(os.path.abspath(path))
-            row = connection.execute("SELECT picture FROM files WHERE path = ?", (name,)).fetchone()
-            return store.picture(connection, row[0]) if row and row[0] else None
+            row = connection.execute("SELECT image FROM files WHERE path = ?", (name,)).fetchone()
+            return store.image(connection, row[0]) if row and row[0] else None
 
-    def pictures(
+    def images(
         self,
         offset: int = 0,
         limit: int = 50,
@@ -280,10 +285,10 @@ class Library:
         not_tags: Sequence[str] = (),
         folder: AnyPath | None = None,
         since: float | None = None,
-    ) -> list[Picture]:
-        """Pictures that the filters let through: the surest of the tags first, then the newest."""
+    ) -> list[LibraryImage]:
+        """Images that the filters let through: the surest of the tags first, then the newest."""
         found = self.listed(offset, limit, tags=tags, not_tags=not_tags, folder=folder, since=since)
-        return [each.picture for each in found]
+        return [each.image for each in found]
 
     def listed(
         self,
@@ -295,7 +300,7 @@ class Library:
         folder: AnyPath | None = None,
         since: float | None = None,
     ) -> Results:
-        """The same as `pictures`, with how sure the model was of the tags."""
+        """The same as `images`, with how sure the model was of the tags."""
         filters = Filters(tuple(tags), tuple(not_tags), folder_of(folder), since)
         with self._database.read() as connection:
             return listed(connection, filters, limit, offset)
@@ -308,16 +313,16 @@ class Library:
         folder: AnyPath | None = None,
         since: float | None = None,
     ) -> int:
-        """How many pictures the filters let through."""
+        """How many images the filters let through."""
         condition, values = Filters(tuple(tags), tuple(not_tags), folder_of(folder), since).condition()
         with self._database.read() as connection:
-            query = f"SELECT count(*) FROM pictures p WHERE {condition}"
+            query = f"SELECT count(*) FROM images p WHERE {condition}"
             return int(connection.execute(query, values).fetchone()[0])
 
     def hashes(self) -> frozenset[str]:
-        """The contents of all pictures."""
+        """The contents of all images."""
         with self._database.read() as connection:
-            return frozenset(row[0].hex() for row in connection.execute("SELECT hash FROM pictures"))
+            return frozenset(row[0].hex() for row in connection.execute("SELECT hash FROM images"))
 
     def tags(self) -> list[TagCount]:
         """All tags, the most frequent first."""
@@ -325,8 +330,8 @@ class Library:
         with self._database.read() as connection:
             return [TagCount(*row) for row in connection.execute(query)]
 
-    def duplicates(self, bits: int = duplicates.BITS) -> list[tuple[Picture, ...]]:
-        """Groups of pictures that look the same, the largest first in each; one alone if it has several files."""
+    def duplicates(self, bits: int = duplicates.BITS) -> list[tuple[LibraryImage, ...]]:
+        """Groups of images that look the same, the largest first in each; one alone if it has several files."""
         with self._database.read() as connection:
             return duplicates.duplicates(connection, bits)
 
@@ -334,8 +339,8 @@ class Library:
 
     def edit(
         self, number: int, *, caption: str | Keep | None = KEEP, tags: Sequence[str] | Keep | None = KEEP
-    ) -> Picture:
-        """Write a picture's caption or tags oneself; "" or None gives the model's back."""
+    ) -> LibraryImage:
+        """Write an image's caption or tags oneself; "" or None gives the model's back."""
         return edits.edit(self._database, number, caption, tags)
 
     def describe(self, table: AnyPath, *, images: AnyPath | None = None) -> Imported:
@@ -343,23 +348,23 @@ class Library:
         return exporting.describe(self._database, Path(table), None if images is None else Path(images))
 
     def export(self, out: AnyPath | None, kind: str) -> int:
-        """Write everything as `csv` or `jsonl`, or as `xmp` files beside the pictures; how many."""
-        return exporting.export(exporting.all_pictures(self._database), None if out is None else Path(out), kind)
+        """Write everything as `csv` or `jsonl`, or as `xmp` files beside the images; how many."""
+        return exporting.export(exporting.all_images(self._database), None if out is None else Path(out), kind)
 
     def calibrate(self, judgements: Sequence[tuple[str, int, bool]] = ()) -> Calibration:
-        """Fit what relevance means: to a person's judgements (a text, a picture's number, whether they match), or
+        """Fit what relevance means: to a person's judgements (a text, an image's number, whether they match), or
         else to the library's own texts."""
         row, space = self._models.settle(), self._spaces.current()
         if space is None or row.similarity is None:
             return DEFAULT
         if judgements:
-            texts = calibrating.judged(space, self.suite.retriever, judgements)
-            pictures = calibrating.calibrations(row)[1]
+            texts = calibrating.judged(space, self.model.retriever, judgements)
+            images = calibrating.calibrations(row)[1]
         else:
             with self._database.read() as connection:
-                texts, pictures = calibrating.fit(connection, row, space, self.suite.retriever)
+                texts, images = calibrating.fit(connection, row, space, self.model.retriever)
         with self._database.write() as connection:
-            calibrating.keep(connection, row.id, texts, pictures, space.count)
+            calibrating.keep(connection, row.id, texts, images, space.count)
         return texts
 
     def verify(self) -> list[str]:
@@ -384,34 +389,34 @@ class Library:
     def _asked(self, text: str) -> Question:
         """A text with its embedding, and how much of it the model knows."""
         text = text.strip()
-        if not text or self._models.row() is None or "retriever" not in self.suite.kinds:
+        if not text or self._models.row() is None or "retriever" not in self.model.kinds:
             return Question(text)
-        retriever, said = self.suite.retriever, words.content_words(text)
+        retriever, said = self.model.retriever, words.content_words(text)
         tokens = {token.lower() for token in retriever.unknown(text)}
         unknown = tuple(word for word in said if word in tokens)
         known = 1 - len(unknown) / len(said) if said else 0.0
         return Question(text, retriever.texts([text])[0], known, unknown)
 
     def _nowhere(self, unknown: Sequence[str]) -> tuple[str, ...]:
-        """Of words that the model does not know, those that no picture has either."""
+        """Of words that the model does not know, those that no image has either."""
         if not unknown:
             return ()
         with self._database.read() as connection:
             return tuple(word for word in unknown if not words.is_anywhere(connection, word))
 
-    def _seen(self, like: AnyPicture | Embedded | int) -> tuple[Floats | None, int]:
-        """The embedding of a picture, and its number if it is one of the library's."""
+    def _seen(self, like: ImageLike | Embedded | int) -> tuple[Floats | None, int]:
+        """The embedding of an image, and its number if it is one of the library's."""
         if self._models.row() is None:
             return None, 0
         if isinstance(like, Embedded):
             return like.vector, 0
         if not isinstance(like, int):
-            return self.suite.retriever.pictures(like).vector, 0
+            return self.model.retriever.images(like).vector, 0
         with self._database.read() as connection:
-            query = "SELECT vector FROM told WHERE picture = ? AND bundle = ?"
+            query = "SELECT vector FROM told WHERE image = ? AND bundle = ?"
             row = connection.execute(query, (like, int(store.get_meta(connection, "bundle", "0")))).fetchone()
         if row is None or row[0] is None:
-            raise LibraryError(f"there is no picture number {like} with an embedding in this library")
+            raise LibraryError(f"there is no image number {like} with an embedding in this library")
         return store.vector_of(row[0]), like
 
     def _search(self, question: Question, filters: Filters, k: int, among: Sequence[int] | None = None) -> Results:

@@ -1,4 +1,4 @@
-"""What a library tells: pictures, findings, reports."""
+"""What a library tells: images, findings, reports."""
 
 import os
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any, overload
 from seetell.errors import SeetellError
 from seetell.runtime import Tag
 
-MATCHES = 0.5  # the least relevance of a picture that is said to match
+MATCHES = 0.5  # the least relevance of an image that is said to match
 
 
 class LibraryError(SeetellError):
@@ -21,8 +21,8 @@ class DamagedError(LibraryError):
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """All that is known of a picture.
+class LibraryImage:
+    """All that is known of an image.
 
     Args:
         id: stays the same while any file has this content, and after a reindex.
@@ -68,16 +68,16 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A picture that was found.
+    """An image that was found.
 
     Args:
         relevance: the probability that it is what was asked for.
         matches: whether that is at least one half.
         similarity: of the embeddings, as the bundle compares them; None where it has none.
-        words: the words of the question that are among the picture's own.
+        words: the words of the question that are among the image's own.
     """
 
-    picture: Picture
+    image: LibraryImage
     relevance: float
     matches: bool
     similarity: float | None = None
@@ -89,8 +89,8 @@ class Results(Sequence[Found]):
     """What a search found, best first.
 
     Args:
-        unknown: words of the question that the bundle does not know and no picture has: they were not heeded.
-        exact: whether every picture was compared, and not only those that the index proposed.
+        unknown: words of the question that the bundle does not know and no image has: they were not heeded.
+        exact: whether every image was compared, and not only those that the index proposed.
     """
 
     rows: tuple[Found, ...] = ()
@@ -114,10 +114,10 @@ class Results(Sequence[Found]):
 
 @dataclass(frozen=True, slots=True)
 class TagCount:
-    """A tag, and how many pictures have it."""
+    """A tag, and how many images have it."""
 
     label: str
-    pictures: int
+    images: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Report:
     """What an update did.
 
     Args:
-        told: pictures that went through the models.
+        told: images that went through the models.
         linked: files whose content was known: moved, copied, or come back.
         unchanged: files that were not opened.
         forgotten: files that are gone.
@@ -149,7 +149,7 @@ class Report:
     forgotten: int = 0
     unreadable: int = 0
     problems: list[Problem] = field(default_factory=list)
-    new: list[int] = field(default_factory=list)  # the ids of pictures that were told
+    new: list[int] = field(default_factory=list)  # the ids of images that were told
     stopped: bool = False
     rebuilt: str = ""
     seconds: float = 0.0
@@ -160,7 +160,7 @@ class Info:
     """A library at a glance."""
 
     path: Path
-    pictures: int
+    images: int
     files: int
     unreadable: int
     edited: int
@@ -182,7 +182,7 @@ class Imported:
     """What a table of descriptions gave.
 
     Args:
-        described: pictures that have one now.
+        described: images that have one now.
         missing: rows about files that are not in the library.
         skipped: lines that could not be read, as `file:line: reason`.
     """
@@ -194,8 +194,8 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A new picture, and the alert that it matches."""
+    """A new image, and the alert that it matches."""
 
-    picture: Picture
+    image: LibraryImage
     alert: str
     relevance: float

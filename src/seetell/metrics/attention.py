@@ -40,8 +40,8 @@ def named_things(
 
     Args:
         words: of the caption, each with a row of `attention` (words, L), L a square number.
-        boxes: where things are, in fractions of the picture.
-        view: the part of the picture that the network saw (`Preparation.visible_box`).
+        boxes: where things are, in fractions of the image.
+        view: the part of the image that the network saw (`Preparation.visible_box`).
     """
     found = []
     side = isqrt(attention.shape[1])

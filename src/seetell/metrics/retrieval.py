@@ -1,14 +1,14 @@
 """Retrieval in both directions: ranks, recalls, and the protocol they were measured by.
 
-A query picture looks for any of its own captions, a query caption for its own picture. Ranks count from 1. Any number
-of captions may belong to a picture: `owner[t]` is the row of the picture that text `t` belongs to. A picture without
+A query image looks for any of its own captions, a query caption for its own image. Ranks count from 1. Any number
+of captions may belong to an image: `owner[t]` is the row of the image that text `t` belongs to. An image without
 captions is never a query, but does stand in the way of others.
 
 **Ties count against the query**: a wrong answer with the very score of the right one is ranked before it. So a model
-that has collapsed, and scores everything alike, comes last and not first. A picture's own captions never stand in each
+that has collapsed, and scores everything alike, comes last and not first. An image's own captions never stand in each
 other's way.
 
-Scores are made a block of pictures at a time; never more than `MEMORY` bytes of them are kept.
+Scores are made a block of images at a time; never more than `MEMORY` bytes of them are kept.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from seetell.similarity import COSINE, Floats, Similarity
 
 Indices = npt.NDArray[np.intp]
 ScoreBlock = Callable[[Indices, Indices], Floats]
-"""Rows of pictures, rows of texts -> their scores (pictures, texts); bigger means more alike."""
+"""Rows of images, rows of texts -> their scores (images, texts); bigger means more alike."""
 
 MEMORY = 256 << 20
 _BLOCK = 64 << 20  # bytes of scores made at once
@@ -74,35 +74,35 @@ class RetrievalScores:
 
 
 def retrieval_scores(
-    pictures: Floats, texts: Floats, owner: npt.ArrayLike, *, similarity: Similarity = COSINE, folds: int = 1
+    images: Floats, texts: Floats, owner: npt.ArrayLike, *, similarity: Similarity = COSINE, folds: int = 1
 ) -> RetrievalScores:
-    """Score embeddings of pictures (P, D) and texts (T, D) by retrieving each with the other.
+    """Score embeddings of images (P, D) and texts (T, D) by retrieving each with the other.
 
     Args:
-        owner: the row of the picture that each text belongs to.
-        folds: 1 retrieves among all pictures; more cut them, in the order given, into so many equal parts and average
-            over the parts (COCO's 1k protocol is 5,000 pictures in 5 folds, its 5k protocol the same in 1).
+        owner: the row of the image that each text belongs to.
+        folds: 1 retrieves among all images; more cut them, in the order given, into so many equal parts and average
+            over the parts (COCO's 1k protocol is 5,000 images in 5 folds, its 5k protocol the same in 1).
     """
 
-    def block(picture_rows: Indices, text_rows: Indices) -> Floats:
-        return similarity.scores(_rows(pictures, picture_rows), _rows(texts, text_rows))
+    def block(image_rows: Indices, text_rows: Indices) -> Floats:
+        return similarity.scores(_rows(images, image_rows), _rows(texts, text_rows))
 
     _check_lengths(texts, owner)
-    return retrieval_scores_of_blocks(block, owner, pictures=len(pictures), folds=folds)
+    return retrieval_scores_of_blocks(block, owner, images=len(images), folds=folds)
 
 
 def retrieval_scores_of_blocks(
-    block: ScoreBlock, owner: npt.ArrayLike, *, pictures: int, folds: int = 1
+    block: ScoreBlock, owner: npt.ArrayLike, *, images: int, folds: int = 1
 ) -> RetrievalScores:
     """As `retrieval_scores`, for a model whose scores are no function of two vectors.
 
     `block` may be asked for the same scores twice when they are more than `MEMORY` bytes.
     """
-    own = _owners(owner, pictures)
-    if folds < 1 or pictures < folds:
-        raise SeetellError(f"{pictures} pictures cannot be cut into {folds} folds", remedy="Ask for fewer folds")
+    own = _owners(owner, images)
+    if folds < 1 or images < folds:
+        raise SeetellError(f"{images} images cannot be cut into {folds} folds", remedy="Ask for fewer folds")
     sides = []
-    for rows in np.array_split(np.arange(pictures), folds):
+    for rows in np.array_split(np.arange(images), folds):
         text_rows = np.flatnonzero((own >= rows[0]) & (own <= rows[-1]))
         if not len(text_rows):
             raise SeetellError("a fold has no captions: there is nothing to retrieve", remedy="Ask for fewer folds")
@@ -112,68 +112,68 @@ def retrieval_scores_of_blocks(
     return RetrievalScores(
         DirectionScores.mean(list(to_texts)),
         DirectionScores.mean(list(to_images)),
-        protocol=f"{pictures:,} pictures, {len(own):,} captions"
-        + (f", mean of {folds} folds of {pictures // folds:,} pictures" if folds > 1 else ""),
+        protocol=f"{images:,} images, {len(own):,} captions"
+        + (f", mean of {folds} folds of {images // folds:,} images" if folds > 1 else ""),
     )
 
 
 def retrieval_ranks(
-    pictures: Floats, texts: Floats, owner: npt.ArrayLike, *, similarity: Similarity = COSINE
+    images: Floats, texts: Floats, owner: npt.ArrayLike, *, similarity: Similarity = COSINE
 ) -> tuple[Indices, Indices]:
-    """The rank of every picture's best own caption (0 for a picture that has none), and of every text's picture."""
+    """The rank of every image's best own caption (0 for an image that has none), and of every text's image."""
     _check_lengths(texts, owner)
-    own = _owners(owner, len(pictures))
+    own = _owners(owner, len(images))
     found, to_image = _ranks(
-        lambda rows, columns: similarity.scores(_rows(pictures, rows), _rows(texts, columns)),
-        np.arange(len(pictures)),
+        lambda rows, columns: similarity.scores(_rows(images, rows), _rows(texts, columns)),
+        np.arange(len(images)),
         np.arange(len(texts)),
         own,
     )
-    to_text = np.zeros(len(pictures), dtype=np.intp)
+    to_text = np.zeros(len(images), dtype=np.intp)
     to_text[np.unique(own)] = found
     return to_text, to_image
 
 
-def _ranks(block: ScoreBlock, picture_rows: Indices, text_rows: Indices, own: Indices) -> tuple[Indices, Indices]:
-    """Ranks of the pictures that have captions, and of all texts; `own` counts from the first of `picture_rows`.
+def _ranks(block: ScoreBlock, image_rows: Indices, text_rows: Indices, own: Indices) -> tuple[Indices, Indices]:
+    """Ranks of the images that have captions, and of all texts; `own` counts from the first of `image_rows`.
 
     A first sweep over the scores finds those of the right answers, a second counts what is ranked before them.
     """
-    pictures, texts = len(picture_rows), len(text_rows)
+    images, texts = len(image_rows), len(text_rows)
     by_owner = np.argsort(own, kind="stable")  # so that a block's own texts are one stretch
-    first = np.searchsorted(own[by_owner], np.arange(pictures + 1))
-    kept: list[Floats] | None = [] if pictures * texts * 8 <= MEMORY else None
+    first = np.searchsorted(own[by_owner], np.arange(images + 1))
+    kept: list[Floats] | None = [] if images * texts * 8 <= MEMORY else None
 
     def right(rows: slice) -> tuple[Indices, Indices]:
         columns = by_owner[first[rows.start] : first[rows.stop]]
         return own[columns] - rows.start, columns
 
     right_score = np.empty(texts)
-    for rows in _blocks(pictures, texts):
-        scores = _sound(block(picture_rows[rows], text_rows))
+    for rows in _blocks(images, texts):
+        scores = _sound(block(image_rows[rows], text_rows))
         at = right(rows)
         right_score[at[1]] = scores[at]
         if kept is not None:
             kept.append(scores)
 
-    best = np.full(pictures, -np.inf)
+    best = np.full(images, -np.inf)
     np.maximum.at(best, own, right_score)
     before_text = np.zeros(texts, dtype=np.intp)
-    before_picture = np.empty(pictures, dtype=np.intp)
-    for index, rows in enumerate(_blocks(pictures, texts)):
-        scores = kept[index] if kept is not None else block(picture_rows[rows], text_rows)
+    before_image = np.empty(images, dtype=np.intp)
+    for index, rows in enumerate(_blocks(images, texts)):
+        scores = kept[index] if kept is not None else block(image_rows[rows], text_rows)
         wrong = np.ones(scores.shape, dtype=bool)
         wrong[right(rows)] = False
         # Compared in the scores' own precision: `right_score` holds them exactly.
         before_text += np.count_nonzero((scores >= right_score.astype(scores.dtype)) & wrong, axis=0)
-        before_picture[rows] = np.count_nonzero((scores >= best[rows, None].astype(scores.dtype)) & wrong, axis=1)
+        before_image[rows] = np.count_nonzero((scores >= best[rows, None].astype(scores.dtype)) & wrong, axis=1)
     asked = np.diff(first) > 0
-    return before_picture[asked] + 1, before_text + 1
+    return before_image[asked] + 1, before_text + 1
 
 
-def _blocks(pictures: int, texts: int) -> Iterator[slice]:
+def _blocks(images: int, texts: int) -> Iterator[slice]:
     rows = max(1, _BLOCK // (8 * texts))
-    return (slice(start, min(start + rows, pictures)) for start in range(0, pictures, rows))
+    return (slice(start, min(start + rows, images)) for start in range(0, images, rows))
 
 
 def _rows(vectors: Floats, rows: Indices) -> Floats:
@@ -196,10 +196,10 @@ def _check_lengths(texts: Floats, owner: npt.ArrayLike) -> None:
         raise ValueError(f"{len(texts)} texts, but {np.size(owner)} owners")
 
 
-def _owners(owner: npt.ArrayLike, pictures: int) -> Indices:
+def _owners(owner: npt.ArrayLike, images: int) -> Indices:
     own = np.asarray(owner, dtype=np.intp)
     if not own.size:
         raise SeetellError("there are no captions: there is nothing to retrieve")
-    if own.min() < 0 or own.max() >= pictures:
-        raise ValueError(f"a text belongs to picture {own.min()} or {own.max()}, but there are {pictures}")
+    if own.min() < 0 or own.max() >= images:
+        raise ValueError(f"a text belongs to image {own.min()} or {own.max()}, but there are {images}")
     return own

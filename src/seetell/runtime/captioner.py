@@ -11,75 +11,75 @@ from numpy.typing import NDArray
 from seetell.bundle import BundleError, CaptionerPart, Decoding
 from seetell.decoding import Decoded, beam_search
 from seetell.progress import SILENT, Progress
-from seetell.runtime.eye import Features
+from seetell.runtime.encoder import Features
 from seetell.runtime.graph import Graph
 from seetell.runtime.results import Caption, Captioned
 from seetell.runtime.retriever import Retriever
 from seetell.runtime.runner import Runner
 from seetell.runtime.sequence import OnnxDecoder, decode, rules
-from seetell.runtime.stream import AnyPicture, Named, Pictures
+from seetell.runtime.stream import ImageLike, ImagesLike, Named
 from seetell.text import detokenise
 
 
 class Captioner:
-    """Tells pictures in words; made by `open_bundle(…).captioner`.
+    """Tells images in words; made by `open_model(…).captioner`.
 
     Example:
-        >>> captioner = open_bundle("mine").captioner
+        >>> captioner = open_model("mine").captioner
         >>> captioner("dog.jpg").text
         'a dog runs on the beach'
     """
 
     def __init__(self, runner: Runner, part: CaptionerPart, retriever: Callable[[], Retriever]) -> None:
         self._runner, self._retriever = runner, retriever
-        self.layout, self.decoding, self.matching = part.layout, part.sequence.decoding, part.matching or 0.0
-        self.doubtful = -np.inf if part.doubtful is None else part.doubtful
+        self.layout, self.decoding, self.rerank_weight = part.layout, part.sequence.decoding, part.rerank_weight or 0.0
+        self.uncertain_below = -np.inf if part.uncertain_below is None else part.uncertain_below
         self.vocabulary = runner.bundle.vocabulary(part.vocabulary)
         self.decoder = OnnxDecoder(runner.bundle, part.sequence, len(self.vocabulary))
-        self.again = -np.inf if part.again is None else part.again.below
-        self._words = Graph(runner.bundle, part.again.words, ["embeddings"], ["tokens"]) if part.again else None
+        self.retry_below = -np.inf if part.retry is None else part.retry.below
+        self._words = Graph(runner.bundle, part.retry.words, ["embeddings"], ["tokens"]) if part.retry else None
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
         self,
-        pictures: AnyPicture,
+        images: ImageLike,
         *,
         n_best: int = ...,
         beam: int | None = ...,
         maximum_length: int | None = ...,
-        matching: float | None = ...,
+        rerank_weight: float | None = ...,
         progress: Progress = ...,
     ) -> Captioned: ...
     @overload
     def __call__(
         self,
-        pictures: Iterable[AnyPicture],
+        images: Iterable[ImageLike],
         *,
         n_best: int = ...,
         beam: int | None = ...,
         maximum_length: int | None = ...,
-        matching: float | None = ...,
+        rerank_weight: float | None = ...,
         progress: Progress = ...,
     ) -> Iterator[Captioned]: ...
 
     def __call__(
         self,
-        pictures: Pictures,
+        images: ImagesLike,
         *,
         n_best: int = 1,
         beam: int | None = None,
         maximum_length: int | None = None,
-        matching: float | None = None,
+        rerank_weight: float | None = None,
         progress: Progress = SILENT,
     ) -> Captioned | Iterator[Captioned]:
-        """Caption a picture, or a stream of them in order.
+        """Caption an image, or a stream of them in order.
 
         Args:
-            pictures: a path, the bytes of a file, a Pillow picture, an array, or an iterable of any of these.
+            images: a path, the bytes of a file, a Pillow image, an array, or an iterable of any of these.
             n_best: how many captions of each.
             beam: how many are searched at once,
             maximum_length: the most words, and
-            matching: how much it counts that the bundle's retriever finds a caption to fit; as the bundle says unless
+            rerank_weight: how much it counts that the bundle's retriever finds a caption to fit; as the bundle says unless
                 told.
         """
         how = self.decoding
@@ -88,7 +88,7 @@ class Captioner:
         if n_best < 1 or how.beam < 1 or how.maximum_length < 1:
             raise ValueError("n_best, beam and maximum_length count from 1")
         result: Captioned | Iterator[Captioned] = self._runner.run(
-            pictures, partial(self._results, how, n_best, matching), "Captioning", progress
+            images, partial(self._results, how, n_best, rerank_weight), "Captioning", progress
         )
         return result
 
@@ -97,26 +97,26 @@ class Captioner:
         features: Features,
         how: Decoding | None = None,
         n_best: int = 1,
-        matching: float | None = None,
+        rerank_weight: float | None = None,
         embeddings: NDArray[np.float32] | None = None,
     ) -> list[tuple[Caption, ...]]:
-        """The captions of pictures whose features are there already, in the calling thread; `embeddings` are the
-        retriever's of the pictures, if they are there, too. Those that fit badly are told again with words that fit
-        the picture, if the bundle can, and the best of all is told.
+        """The captions of images whose features are there already, in the calling thread; `embeddings` are the
+        retriever's of the images, if they are there, too. Those that fit badly are told again with words that fit
+        the image, if the bundle can, and the best of all is told.
         """
-        how, matching = how or self.decoding, self.matching if matching is None else matching
-        candidates = max(n_best, how.beam) if matching else n_best
+        how, rerank_weight = how or self.decoding, self.rerank_weight if rerank_weight is None else rerank_weight
+        candidates = max(n_best, how.beam) if rerank_weight else n_best
         found = decode(self.decoder, features[self.layout], rules(self.vocabulary, how), how, candidates)
         captions = [tuple(map(self._caption, best)) for best in found]
-        if not matching or candidates == 1:
+        if not rerank_weight or candidates == 1:
             return captions
         if embeddings is None:
             embeddings = self._retriever().embeddings(features[self._retriever().layout])
-        told = list(self._matched(captions, embeddings, matching))
-        low = [place for place, best in enumerate(told) if best[0].fit is not None and best[0].fit < self.again]
+        told = list(self._matched(captions, embeddings, rerank_weight))
+        low = [place for place, best in enumerate(told) if best[0].fit is not None and best[0].fit < self.retry_below]
         if low:
             more = self._told_again(features[self.layout][low], embeddings[low], how)
-            for place, others in zip(low, self._matched(more, embeddings[low], matching), strict=True):
+            for place, others in zip(low, self._matched(more, embeddings[low], rerank_weight), strict=True):
                 known = {caption.words: caption for caption in (*others, *told[place])}
                 told[place] = tuple(sorted(known.values(), key=lambda caption: -caption.score))
         return [best[:n_best] for best in told]
@@ -124,13 +124,13 @@ class Captioner:
     def _told_again(
         self, features: NDArray[np.float32], embeddings: NDArray[np.float32], how: Decoding
     ) -> list[tuple[Caption, ...]]:
-        """Captions that contain, each, one of the words that fit a picture best."""
+        """Captions that contain, each, one of the words that fit an image best."""
         assert self._words is not None
         words = self._words({"embeddings": embeddings})["tokens"]
         shaped = words.ndim == 2 and len(words) == len(features) and words.dtype == np.int64
         if not shaped or ((words < 0) | (words >= len(self.vocabulary))).any():
             raise BundleError(
-                "the words that fit a picture are none of its vocabulary",
+                "the words that fit an image are none of its vocabulary",
                 where=self._words.where,
                 remedy="Export the bundle again",
             )
@@ -150,9 +150,9 @@ class Captioner:
         ]
 
     def _matched(
-        self, captions: Sequence[tuple[Caption, ...]], embeddings: NDArray[np.float32], matching: float
+        self, captions: Sequence[tuple[Caption, ...]], embeddings: NDArray[np.float32], rerank_weight: float
     ) -> Iterator[tuple[Caption, ...]]:
-        """Captions in a new order: by their score, and by how well they fit their picture."""
+        """Captions in a new order: by their score, and by how well they fit their image."""
         retriever = self._retriever()
         texts = retriever.texts([caption.text for each in captions for caption in each])
         begin = 0
@@ -160,17 +160,17 @@ class Captioner:
             fits = retriever.similarity.scores(embedding[np.newaxis], texts[begin : begin + len(each)])[0]
             begin += len(each)
             scored = (
-                replace(c, score=c.score + matching * fit, fit=fit, doubtful=fit < self.doubtful)
+                replace(c, score=c.score + rerank_weight * fit, fit=fit, uncertain=fit < self.uncertain_below)
                 for c, fit in zip(each, fits.tolist(), strict=True)
             )
             yield tuple(sorted(scored, key=lambda caption: -caption.score))
 
     def _results(
-        self, how: Decoding, n_best: int, matching: float | None, pictures: Sequence[Named]
+        self, how: Decoding, n_best: int, rerank_weight: float | None, images: Sequence[Named]
     ) -> list[Captioned]:
-        return self._runner.eye.results(
-            pictures,
-            lambda features: self.captions(features, how, n_best, matching),
+        return self._runner.encoder.results(
+            images,
+            lambda features: self.captions(features, how, n_best, rerank_weight),
             lambda name, captions: Captioned(name, captions=captions),
             lambda name, error: Captioned(name, error),
         )

@@ -1,16 +1,16 @@
-"""What models say about pictures. Each result names its picture, and carries the error if the picture is unreadable."""
+"""What models say about images. Each result names its image, and carries the error if the image is unreadable."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seetell.errors import PictureError
+from seetell.errors import ImageError
 
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """One caption of a picture.
+    """One caption of an image.
 
     Args:
         text: the sentence.
@@ -21,9 +21,9 @@ class Caption:
         gate: how much of what it saw each word let in (Xu's β), where the model has a gate.
         log_probability: of the whole sentence.
         score: what captions were ranked by: the log-probability, normalised for length as the bundle says, and with it,
-            where the bundle says so, how well the caption fits the picture.
+            where the bundle says so, how well the caption fits the image.
         fit: how well, as the bundle's retriever sees it; None where that was not asked.
-        doubtful: it fits worse than nearly all captions of pictures like those the bundle learned from: the picture
+        uncertain: it fits worse than nearly all captions of images like those the bundle learned from: the image
             shows something else.
     """
 
@@ -35,12 +35,12 @@ class Caption:
     log_probability: float
     score: float
     fit: float | None = None
-    doubtful: bool = False
+    uncertain: bool = False
 
     @property
     def hedged(self) -> str:
-        """The sentence for somebody who sees nothing but it: a doubtful one says so."""
-        return f"perhaps {self.text}" if self.doubtful else self.text
+        """The sentence for somebody who sees nothing but it: a uncertain one says so."""
+        return f"perhaps {self.text}" if self.uncertain else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A text, and how well it fits a picture; bigger is better."""
+    """A text, and how well it fits an image; bigger is better."""
 
     text: str
     score: float
@@ -64,28 +64,28 @@ class Result:
     """What every result has.
 
     Args:
-        picture: its path, or what else it is called.
+        image: its path, or what else it is called.
         error: why it could not be read; everything else is then empty.
     """
 
-    picture: str
-    error: PictureError | None = None
+    image: str
+    error: ImageError | None = None
 
     def check(self) -> None:
-        """Raise the picture's error, if it has one."""
+        """Raise the image's error, if it has one."""
         if self.error is not None:
             raise self.error
 
 
 @dataclass(frozen=True, slots=True)
 class Captioned(Result):
-    """A picture's captions, best first."""
+    """An image's captions, best first."""
 
     captions: tuple[Caption, ...] = ()
 
     @property
     def best(self) -> Caption:
-        """The best caption; raises the picture's error, if it has one."""
+        """The best caption; raises the image's error, if it has one."""
         self.check()
         return self.captions[0]
 
@@ -96,7 +96,7 @@ class Captioned(Result):
 
 @dataclass(frozen=True, slots=True)
 class Tagged(Result):
-    """A picture's tags, surest first.
+    """An image's tags, surest first.
 
     Args:
         scores: of every label the tagger knows, in their order; None where it writes labels one after another.
@@ -113,13 +113,13 @@ class Tagged(Result):
 
 @dataclass(frozen=True, slots=True)
 class Embedded(Result):
-    """A picture's place in the space that it shares with texts."""
+    """An image's place in the space that it shares with texts."""
 
     embedding: NDArray[np.float32] | None = None
 
     @property
     def vector(self) -> NDArray[np.float32]:
-        """The embedding; raises the picture's error, if it has one."""
+        """The embedding; raises the image's error, if it has one."""
         self.check()
         assert self.embedding is not None
         return self.embedding
@@ -127,7 +127,7 @@ class Embedded(Result):
 
 @dataclass(frozen=True, slots=True)
 class Described(Result):
-    """All that a suite says about a picture; what it has no head for is empty."""
+    """All that a model says about an image; what it has no head for is empty."""
 
     captions: tuple[Caption, ...] = ()
     tags: tuple[Tag, ...] = ()
@@ -135,6 +135,6 @@ class Described(Result):
 
     @property
     def text(self) -> str:
-        """The best caption, with a "perhaps" where it is doubtful; raises the picture's error, if it has one."""
+        """The best caption, with a "perhaps" where it is uncertain; raises the image's error, if it has one."""
         self.check()
         return self.captions[0].hedged if self.captions else ""

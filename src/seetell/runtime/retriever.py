@@ -1,4 +1,4 @@
-"""Pictures and texts in one space."""
+"""ImagesLike and texts in one space."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
@@ -11,7 +11,7 @@ from seetell.progress import SILENT, Progress
 from seetell.runtime.graph import Graph
 from seetell.runtime.results import Embedded, Match
 from seetell.runtime.runner import Runner
-from seetell.runtime.stream import AnyPicture, Named, Pictures
+from seetell.runtime.stream import ImageLike, ImagesLike, Named
 from seetell.similarity import by_name
 from seetell.text import UNKNOWN
 from seetell.text import by_name as tokenizer_by_name
@@ -23,8 +23,8 @@ _TEXTS = 64  # embedded at a time
 
 
 class Retriever:
-    """Puts pictures and texts in one space, where those that fit each other lie close; made by
-    `open_bundle(…).retriever`. `similarity` says how embeddings are compared.
+    """Puts images and texts in one space, where those that fit each other lie close; made by
+    `open_model(…).retriever`. `similarity` says how embeddings are compared.
     """
 
     def __init__(self, runner: Runner, part: RetrieverPart) -> None:
@@ -33,22 +33,22 @@ class Retriever:
         self.similarity = by_name(part.similarity)
         self.vocabulary = bundle.vocabulary(part.vocabulary)
         self.tokenizer = tokenizer_by_name(part.tokenizer, self.vocabulary)
-        self._pictures = Graph(bundle, part.pictures, ["features"], ["embeddings"])
+        self._images = Graph(bundle, part.images, ["features"], ["embeddings"])
         self._texts = Graph(bundle, part.texts, ["tokens", "lengths"], ["embeddings"])
 
     @overload
-    def pictures(self, pictures: AnyPicture, *, progress: Progress = ...) -> Embedded: ...  # type: ignore[overload-overlap]
+    def images(self, images: ImageLike, *, progress: Progress = ...) -> Embedded: ...  # type: ignore[overload-overlap]
     @overload
-    def pictures(self, pictures: Iterable[AnyPicture], *, progress: Progress = ...) -> Iterator[Embedded]: ...
+    def images(self, images: Iterable[ImageLike], *, progress: Progress = ...) -> Iterator[Embedded]: ...
 
-    def pictures(self, pictures: Pictures, *, progress: Progress = SILENT) -> Embedded | Iterator[Embedded]:
-        """Embed a picture, or a stream of them in order."""
-        result: Embedded | Iterator[Embedded] = self._runner.run(pictures, self._results, "Encoding", progress)
+    def images(self, images: ImagesLike, *, progress: Progress = SILENT) -> Embedded | Iterator[Embedded]:
+        """Embed an image, or a stream of them in order."""
+        result: Embedded | Iterator[Embedded] = self._runner.run(images, self._results, "Encoding", progress)
         return result
 
     def embeddings(self, features: Floats) -> Floats:
-        """The embeddings of pictures whose features are there already, in the calling thread."""
-        return self._embeddings(self._pictures, {"features": features}, len(features))
+        """The embeddings of images whose features are there already, in the calling thread."""
+        return self._embeddings(self._images, {"features": features}, len(features))
 
     def texts(self, texts: Sequence[str]) -> Floats:
         """The embeddings of texts: (texts, dimensions)."""
@@ -69,16 +69,16 @@ class Retriever:
         """The words of a text that the model does not know, and therefore does not heed; each once."""
         return list(dict.fromkeys(token for token in self.tokenizer(text) if token not in self.vocabulary))
 
-    def match(self, picture: AnyPicture, texts: Sequence[str]) -> list[Match]:
-        """How well texts fit a picture, best first; raises the picture's error, if it has one."""
-        vector = self.pictures(picture).vector
+    def match(self, image: ImageLike, texts: Sequence[str]) -> list[Match]:
+        """How well texts fit an image, best first; raises the image's error, if it has one."""
+        vector = self.images(image).vector
         scores = self.similarity.scores(vector[np.newaxis], self.texts(texts))[0] if texts else np.zeros(0)
         order = np.argsort(-scores, kind="stable")
         return [Match(texts[place], float(scores[place])) for place in order.tolist()]
 
-    def _results(self, pictures: Sequence[Named]) -> list[Embedded]:
-        return self._runner.eye.results(
-            pictures,
+    def _results(self, images: Sequence[Named]) -> list[Embedded]:
+        return self._runner.encoder.results(
+            images,
             lambda features: list(self.embeddings(features[self.layout])),
             lambda name, vector: Embedded(name, embedding=vector),
             lambda name, error: Embedded(name, error),

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from seetell.bundle import Bundle
 from seetell.progress import Progress
-from seetell.runtime.eye import Eye
+from seetell.runtime.encoder import ImageEncoder
 from seetell.runtime.graph import usable_cores
-from seetell.runtime.stream import Named, Pictures, as_several, named, stream
+from seetell.runtime.stream import ImagesLike, Named, as_several, named, stream
 
 Outcome = TypeVar("Outcome")
 
@@ -24,23 +24,23 @@ class Runner:
         self.threads = threads or usable_cores()
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="seetell")
         self._lock = threading.Lock()
-        self._eye: Eye | None = None
+        self._eye: ImageEncoder | None = None
 
     @property
-    def eye(self) -> Eye:
+    def encoder(self) -> ImageEncoder:
         """The encoder, loaded when it is first needed."""
         with self._lock:
             if self._eye is None:
-                self._eye = Eye(self.bundle)
+                self._eye = ImageEncoder(self.bundle)
             return self._eye
 
     def run(
-        self, pictures: Pictures, work: Callable[[Sequence[Named]], Sequence[Outcome]], task: str, progress: Progress
+        self, images: ImagesLike, work: Callable[[Sequence[Named]], Sequence[Outcome]], task: str, progress: Progress
     ) -> Any:
-        """The outcome of one picture, or a stream of the outcomes of several."""
-        several = as_several(pictures)
+        """The outcome of one image, or a stream of the outcomes of several."""
+        several = as_several(images)
         if several is None:
-            return self._pool.submit(work, [named(pictures)]).result()[0]
+            return self._pool.submit(work, [named(images)]).result()[0]
         return stream(self._pool, several, work, batch=BATCH, threads=self.threads, task=task, progress=progress)
 
     def close(self) -> None:

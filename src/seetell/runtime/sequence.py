@@ -17,10 +17,10 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Rows:
-    """A state, and the picture that each row of it is about."""
+    """A state, and the image that each row of it is about."""
 
     state: dict[str, Array]
-    pictures: npt.NDArray[np.intp]
+    images: npt.NDArray[np.intp]
 
 
 class OnnxDecoder:
@@ -49,17 +49,17 @@ class OnnxDecoder:
                 remedy="Export the bundle again",
             )
         if not self.attention:
-            return log_probs, Rows(after, state.pictures), None
+            return log_probs, Rows(after, state.images), None
         gate = after["gate"][:, 0] if "gate" in self.changing else None
-        return log_probs, Rows(after, state.pictures), Attended(found["attention"], gate)
+        return log_probs, Rows(after, state.images), Attended(found["attention"], gate)
 
     def select(self, state: Rows, rows: npt.NDArray[np.intp]) -> Rows:
-        """The given rows. A picture's own values, by far the largest part, stay where they are while the rows are about
-        the same pictures in the same order, as they are when beams of a picture change places."""
-        pictures = state.pictures[rows]
-        same = np.array_equal(pictures, state.pictures)
+        """The given rows. An image's own values, by far the largest part, stay where they are while the rows are about
+        the same images in the same order, as they are when beams of an image change places."""
+        images = state.images[rows]
+        same = np.array_equal(images, state.images)
         kept = self.constant if same else frozenset()
-        return Rows({k: v if k in kept else np.take(v, rows, axis=0) for k, v in state.state.items()}, pictures)
+        return Rows({k: v if k in kept else np.take(v, rows, axis=0) for k, v in state.state.items()}, images)
 
 
 def decode(
@@ -71,7 +71,7 @@ def decode(
     *,
     include_greedy: bool = False,
 ) -> list[list[Decoded]]:
-    """The best sequences of each picture, as the settings say; always at least one."""
+    """The best sequences of each image, as the settings say; always at least one."""
     if how.beam == 1 and n_best == 1:
         return [[each] for each in greedy(decoder, features, rules)]
     found = beam_search(

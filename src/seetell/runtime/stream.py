@@ -1,7 +1,7 @@
-"""Many pictures through a pool of threads, in order, a few batches ahead and no more.
+"""Many images through a pool of threads, in order, a few batches ahead and no more.
 
 Each thread takes a batch all the way: decoding, preparing, encoding, telling. So decoding one batch overlaps with
-inference on another, every core is busy with one thread, and memory does not depend on how many pictures there are.
+inference on another, every core is busy with one thread, and memory does not depend on how many images there are.
 """
 
 import os
@@ -14,41 +14,41 @@ from typing import TypeVar
 import numpy as np
 from PIL import Image
 
-from seetell.data import Picture
+from seetell.data import ImageSource
 from seetell.images import Source
 from seetell.progress import SILENT, Progress
 
-AnyPicture = Source | Picture
-Pictures = AnyPicture | Iterable[AnyPicture]
-Named = tuple[str, AnyPicture]
+ImageLike = Source | ImageSource
+ImagesLike = ImageLike | Iterable[ImageLike]
+Named = tuple[str, ImageLike]
 Outcome = TypeVar("Outcome")
 
 
-def as_several(pictures: Pictures) -> Iterable[AnyPicture] | None:
-    """Pictures that come one after another; None for one that is alone (text and arrays could be gone through, too)."""
-    if isinstance(pictures, str | bytes | os.PathLike | Image.Image | np.ndarray):
+def as_several(images: ImagesLike) -> Iterable[ImageLike] | None:
+    """ImagesLike that come one after another; None for one that is alone (text and arrays could be gone through, too)."""
+    if isinstance(images, str | bytes | os.PathLike | Image.Image | np.ndarray):
         return None
-    return pictures if isinstance(pictures, Iterable) else None
+    return images if isinstance(images, Iterable) else None
 
 
-def named(picture: object, place: int | None = None) -> Named:
-    """A picture and what to call it: its path or name, or else its place."""
-    if isinstance(picture, str | os.PathLike):
-        return os.fspath(picture), picture
-    number = "picture" if place is None else f"picture {place + 1}"
-    if isinstance(picture, bytes | np.ndarray):
-        return number, picture
-    if isinstance(picture, Image.Image):
-        return str(getattr(picture, "filename", "")) or number, picture
-    if hasattr(picture, "read") and hasattr(picture, "name"):
-        named_picture: Picture = picture
-        return str(picture.name), named_picture
-    raise TypeError(f"a picture is a path, bytes, a Pillow picture or an array, not {type(picture).__name__}")
+def named(image: object, place: int | None = None) -> Named:
+    """An image and what to call it: its path or name, or else its place."""
+    if isinstance(image, str | os.PathLike):
+        return os.fspath(image), image
+    number = "image" if place is None else f"image {place + 1}"
+    if isinstance(image, bytes | np.ndarray):
+        return number, image
+    if isinstance(image, Image.Image):
+        return str(getattr(image, "filename", "")) or number, image
+    if hasattr(image, "read") and hasattr(image, "name"):
+        named_image: ImageSource = image
+        return str(image.name), named_image
+    raise TypeError(f"an image is a path, bytes, a Pillow image or an array, not {type(image).__name__}")
 
 
 def stream(
     pool: Executor,
-    pictures: Iterable[AnyPicture],
+    images: Iterable[ImageLike],
     work: Callable[[Sequence[Named]], Sequence[Outcome]],
     *,
     batch: int,
@@ -56,20 +56,20 @@ def stream(
     task: str,
     progress: Progress = SILENT,
 ) -> Iterator[Outcome]:
-    """The outcome of each picture, in order.
+    """The outcome of each image, in order.
 
     Args:
-        work: what a thread does with a batch: one outcome for each of its pictures.
-        batch: how many pictures at a time; fewer where there are too few to keep all threads busy.
+        work: what a thread does with a batch: one outcome for each of its images.
+        batch: how many images at a time; fewer where there are too few to keep all threads busy.
         task: what the progress is called.
     """
-    total = len(pictures) if isinstance(pictures, Sized) else None
+    total = len(images) if isinstance(images, Sized) else None
     if total is not None:
         batch = max(1, min(batch, -(-total // threads)))
-    source = (named(picture, place) for place, picture in enumerate(pictures))
+    source = (named(image, place) for place, image in enumerate(images))
     ahead: deque[Future[Sequence[Outcome]]] = deque()
     failed = 0
-    with progress.task(task, total=total, unit="pictures") as doing:
+    with progress.task(task, total=total, unit="images") as doing:
         try:
             while True:
                 while len(ahead) < threads + 2 and (some := list(islice(source, batch))):

@@ -15,13 +15,13 @@ from seetell.runtime.graph import Graph
 from seetell.runtime.results import Tag, Tagged
 from seetell.runtime.runner import Runner
 from seetell.runtime.sequence import OnnxDecoder, decode, rules
-from seetell.runtime.stream import AnyPicture, Named, Pictures
+from seetell.runtime.stream import ImageLike, ImagesLike, Named
 
 Floats = NDArray[np.float32]
 
 
 class Tagger:
-    """Names what is in pictures; made by `open_bundle(…).tagger`.
+    """Names what is in images; made by `open_model(…).tagger`.
 
     `labels` are all that it can give, in the order of `Tagged.scores`.
     """
@@ -46,12 +46,12 @@ class Tagger:
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
-        self, pictures: AnyPicture, *, threshold: float | None = ..., top: int | None = ..., progress: Progress = ...
+        self, images: ImageLike, *, threshold: float | None = ..., top: int | None = ..., progress: Progress = ...
     ) -> Tagged: ...
     @overload
     def __call__(
         self,
-        pictures: Iterable[AnyPicture],
+        images: Iterable[ImageLike],
         *,
         threshold: float | None = ...,
         top: int | None = ...,
@@ -60,27 +60,27 @@ class Tagger:
 
     def __call__(
         self,
-        pictures: Pictures,
+        images: ImagesLike,
         *,
         threshold: float | None = None,
         top: int | None = None,
         progress: Progress = SILENT,
     ) -> Tagged | Iterator[Tagged]:
-        """Tag a picture, or a stream of them in order.
+        """Tag an image, or a stream of them in order.
 
         Args:
-            pictures: a path, the bytes of a file, a Pillow picture, an array, or an iterable of any of these.
+            images: a path, the bytes of a file, a Pillow image, an array, or an iterable of any of these.
             threshold: only labels that the model is so sure of, instead of the bundle's own choice.
             top: at most so many, the surest.
         """
         work = partial(self._results, threshold, top)
-        result: Tagged | Iterator[Tagged] = self._runner.run(pictures, work, "Tagging", progress)
+        result: Tagged | Iterator[Tagged] = self._runner.run(images, work, "Tagging", progress)
         return result
 
     def tags(
         self, features: Floats, threshold: float | None = None, top: int | None = None
     ) -> list[tuple[tuple[Tag, ...], Floats | None]]:
-        """Of each picture its tags and, of a classifier, the scores of all labels."""
+        """Of each image its tags and, of a classifier, the scores of all labels."""
         if self._sequence is not None:
             return [(self._chosen(each, threshold or 0.0, top), None) for each in self._told(features, self._sequence)]
         found = self._graph({"features": features})
@@ -107,7 +107,7 @@ class Tagger:
         return self._chosen({int(place): float(sure[place]) for place in chosen}, 0.0, top)
 
     def _told(self, features: Floats, part: SequencePart) -> list[dict[int, float]]:
-        """The labels of each picture's best sequence; how sure the model is of each, the beams together say."""
+        """The labels of each image's best sequence; how sure the model is of each, the beams together say."""
         how = part.decoding
         law = replace(rules(self._vocabulary, how), block_ngrams=1)  # no label twice
         found = []
@@ -121,9 +121,9 @@ class Tagger:
         order = sorted(confidences.items(), key=lambda item: -item[1])
         return tuple(Tag(self.labels[place], sure) for place, sure in order if sure >= threshold)[:top]
 
-    def _results(self, threshold: float | None, top: int | None, pictures: Sequence[Named]) -> list[Tagged]:
-        return self._runner.eye.results(
-            pictures,
+    def _results(self, threshold: float | None, top: int | None, images: Sequence[Named]) -> list[Tagged]:
+        return self._runner.encoder.results(
+            images,
             lambda features: self.tags(features[self.layout], threshold, top),
             lambda name, said: Tagged(name, None, *said),
             lambda name, error: Tagged(name, error),

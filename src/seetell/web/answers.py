@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from seetell.library import Found, Picture
+from seetell.library import Found, LibraryImage
 from seetell.library.exporting import shown
-from seetell.web.looks import Label
+from seetell.web.uploads import Label
 
 Edited = Literal["caption", "tags"]
 
@@ -19,8 +19,8 @@ class Problem(BaseModel):
     remedy: str = ""
 
 
-class PictureAnswer(BaseModel):
-    """A picture of the library."""
+class ImageAnswer(BaseModel):
+    """An image of the library."""
 
     id: int
     version: str = Field(description="Of the content; with `?v=` in its address a copy may be kept for ever.")
@@ -36,8 +36,8 @@ class PictureAnswer(BaseModel):
     taken: float = Field(description="When, in seconds since 1970.")
 
 
-class FoundAnswer(PictureAnswer):
-    """A picture that was found."""
+class FoundAnswer(ImageAnswer):
+    """An image that was found."""
 
     relevance: float = Field(description="The probability that it is what was asked for.")
     matches: bool = Field(description="Whether that is at least one half.")
@@ -48,22 +48,22 @@ class SearchAnswer(BaseModel):
     """What was found, best first. Rows that do not match are there, too: `matches` tells them apart."""
 
     rows: list[FoundAnswer]
-    total: int = Field(description="How many pictures the filters let through.")
+    total: int = Field(description="How many images the filters let through.")
     more: bool = Field(description="Whether there are further rows.")
-    unknown: list[str] = Field(description="Words that neither the model nor any picture knows.")
+    unknown: list[str] = Field(description="Words that neither the model nor any image knows.")
 
 
 class TagAnswer(BaseModel):
-    """A tag, and how many pictures have it."""
+    """A tag, and how many images have it."""
 
     label: str
-    pictures: int
+    images: int
 
 
 class LibraryAnswer(BaseModel):
     """The library at a glance, and what its bundle can do."""
 
-    pictures: int
+    images: int
     files: int
     unreadable: int
     edited: int
@@ -74,14 +74,14 @@ class LibraryAnswer(BaseModel):
 
 
 class Edit(BaseModel):
-    """What a person says of a picture. What is left out stays; null gives the model's back."""
+    """What a person says of an image. What is left out stays; null gives the model's back."""
 
     caption: str | None = Field(None, max_length=4_000)
     tags: list[str] | None = Field(None, max_length=200)
 
 
 class Describes:
-    """Pictures as answers.
+    """Images as answers.
 
     Args:
         folders: what the library looks after; files are named from there on.
@@ -91,12 +91,12 @@ class Describes:
     def __init__(self, folders: tuple[str, ...], *, whole_paths: bool) -> None:
         self._folders, self._whole = folders, whole_paths
 
-    def picture(self, picture: Picture) -> PictureAnswer:
-        return PictureAnswer(**self._fields(picture))
+    def image(self, image: LibraryImage) -> ImageAnswer:
+        return ImageAnswer(**self._fields(image))
 
     def found(self, found: Found) -> FoundAnswer:
         return FoundAnswer(
-            **self._fields(found.picture),
+            **self._fields(found.image),
             relevance=round(found.relevance, 6),
             matches=found.matches,
             words=list(found.words),
@@ -105,20 +105,20 @@ class Describes:
     def folder(self, path: str) -> str:
         return shown(path if self._whole else os.path.basename(path))
 
-    def _fields(self, picture: Picture) -> dict[str, Any]:
+    def _fields(self, image: LibraryImage) -> dict[str, Any]:
         return {
-            "id": picture.id,
-            "version": version(picture),
-            "caption": picture.caption,
-            "tags": [Label(label=tag.label, confidence=round(tag.confidence, 4)) for tag in picture.tags],
-            "description": picture.description,
-            "edited": sorted(picture.edited),
-            "name": shown(os.path.basename(picture.path)),
-            "files": [self._file(path) for path in picture.files],
-            "width": picture.width,
-            "height": picture.height,
-            "bytes": picture.bytes,
-            "taken": picture.taken,
+            "id": image.id,
+            "version": version(image),
+            "caption": image.caption,
+            "tags": [Label(label=tag.label, confidence=round(tag.confidence, 4)) for tag in image.tags],
+            "description": image.description,
+            "edited": sorted(image.edited),
+            "name": shown(os.path.basename(image.path)),
+            "files": [self._file(path) for path in image.files],
+            "width": image.width,
+            "height": image.height,
+            "bytes": image.bytes,
+            "taken": image.taken,
         }
 
     def _file(self, path: str) -> str:
@@ -130,5 +130,5 @@ class Describes:
         return shown(path)
 
 
-def version(picture: Picture) -> str:
-    return picture.hash[:16]
+def version(image: LibraryImage) -> str:
+    return image.hash[:16]

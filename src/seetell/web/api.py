@@ -1,4 +1,4 @@
-"""The JSON API about pictures: searching, showing, telling, editing."""
+"""The JSON API about images: searching, showing, telling, editing."""
 
 import asyncio
 import os
@@ -10,22 +10,22 @@ from fastapi.responses import StreamingResponse
 from starlette.requests import ClientDisconnect
 
 import seetell
-from seetell.library import LibraryError, Picture
-from seetell.library.edits import KEEP
+from seetell.library import LibraryError, LibraryImage
 from seetell.library.exporting import shown
-from seetell.web.answers import Edit, LibraryAnswer, PictureAnswer, Problem, SearchAnswer, TagAnswer, version
-from seetell.web.looks import Look
+from seetell.library.storage.edits import KEEP
+from seetell.web.answers import Edit, ImageAnswer, LibraryAnswer, Problem, SearchAnswer, TagAnswer, version
+from seetell.web.captions import Told
 from seetell.web.site import UPLOADS, Site
-from seetell.web.telling import Told
 from seetell.web.thumbnails import content
+from seetell.web.uploads import Look
 
 FOR_EVER, ASK_AGAIN = "private, max-age=31536000, immutable", "private, no-cache"
 BODY_SECONDS = 60.0  # in which an upload must have come
-MOST_ROWS = 10_000  # of a search; all pictures together may be as many as they like
+MOST_ROWS = 10_000  # of a search; all images together may be as many as they like
 
-Number = Annotated[int, Path(ge=1, le=2**53, description="A picture's number in the library.")]
-Tags = Annotated[list[str], Query(max_length=20, description="Only pictures with all of these tags.")]
-NotTags = Annotated[list[str], Query(max_length=20, description="No pictures with any of these tags.")]
+Number = Annotated[int, Path(ge=1, le=2**53, description="An image's number in the library.")]
+Tags = Annotated[list[str], Query(max_length=20, description="Only images with all of these tags.")]
+NotTags = Annotated[list[str], Query(max_length=20, description="No images with any of these tags.")]
 
 
 def refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
@@ -33,11 +33,11 @@ def refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 
 def routes(site: Site) -> APIRouter:
-    """Everything under /api that is about pictures."""
-    api = APIRouter(prefix="/api", tags=["pictures"])
+    """Everything under /api that is about images."""
+    api = APIRouter(prefix="/api", tags=["images"])
     library, uploads = site.library, asyncio.Semaphore(UPLOADS)
 
-    def get(number: int) -> Picture:
+    def get(number: int) -> LibraryImage:
         try:
             return library.get(number)
         except LibraryError as error:
@@ -50,7 +50,7 @@ def routes(site: Site) -> APIRouter:
         def look() -> LibraryAnswer:
             info, says = library.info(), site.describes()
             return LibraryAnswer(
-                **{name: getattr(info, name) for name in ("pictures", "files", "unreadable", "edited", "bundle")},
+                **{name: getattr(info, name) for name in ("images", "files", "unreadable", "edited", "bundle")},
                 folders=[says.folder(each) for each in info.folders],
                 kinds=list(info.kinds),
                 version=seetell.__version__,
@@ -62,24 +62,24 @@ def routes(site: Site) -> APIRouter:
     async def tags(limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000) -> list[TagAnswer]:
         """The library's tags, the most frequent first."""
         found = await site.quick.run(library.tags)
-        return [TagAnswer(label=each.label, pictures=each.pictures) for each in found[:limit]]
+        return [TagAnswer(label=each.label, images=each.images) for each in found[:limit]]
 
     @api.get("/search", responses=refusals(404))
     async def search(
         q: Annotated[str, Query(max_length=1_000, description="A sentence, or words.")] = "",
         tag: Tags = [],  # noqa: B006  (FastAPI copies it)
         not_tag: NotTags = [],  # noqa: B006
-        like: Annotated[int | None, Query(ge=1, le=2**53, description="Pictures like this one of the library.")] = None,
-        look: Annotated[str, Query(max_length=64, description="Pictures like one that was shown.")] = "",
+        like: Annotated[int | None, Query(ge=1, le=2**53, description="Images like this one of the library.")] = None,
+        look: Annotated[str, Query(max_length=64, description="Images like one that was shown.")] = "",
         offset: Annotated[int, Query(ge=0, le=2**40, description="How many rows to leave out.")] = 0,
         limit: Annotated[int, Query(ge=1, le=200, description="How many rows.")] = 60,
     ) -> SearchAnswer:
-        """The pictures that fit best; without a question all of them, the newest first."""
+        """The images that fit best; without a question all of them, the newest first."""
 
         def find() -> SearchAnswer:
-            alike = like if not look else site.looks.embedding(look, library.suite.bundle.fingerprint)
+            alike = like if not look else site.looks.embedding(look, library.model.bundle.fingerprint)
             if look and alike is None:
-                raise HTTPException(404, "that picture is not remembered any more; show it again")
+                raise HTTPException(404, "that image is not remembered any more; show it again")
             if q.strip() or alike is not None:
                 k = min(offset + limit + 1, MOST_ROWS)
                 results = library.search(q, like=alike, tags=tag, not_tags=not_tag, k=k)
@@ -100,16 +100,16 @@ def routes(site: Site) -> APIRouter:
         except LibraryError as error:
             raise HTTPException(404, error.problem) from None
 
-    @api.get("/pictures/{number}", responses=refusals(404))
-    async def picture(number: Number) -> PictureAnswer:
-        """All that is known of a picture."""
-        return await site.quick.run(lambda: site.describes().picture(get(number)))
+    @api.get("/images/{number}", responses=refusals(404))
+    async def image(number: Number) -> ImageAnswer:
+        """All that is known of an image."""
+        return await site.quick.run(lambda: site.describes().image(get(number)))
 
-    @api.patch("/pictures/{number}", responses=refusals(404))
-    async def edit(number: Number, said: Edit) -> PictureAnswer:
-        """Write a picture's caption or tags; they are kept, and searched. Null gives the model's back."""
+    @api.patch("/images/{number}", responses=refusals(404))
+    async def edit(number: Number, said: Edit) -> ImageAnswer:
+        """Write an image's caption or tags; they are kept, and searched. Null gives the model's back."""
 
-        def write() -> PictureAnswer:
+        def write() -> ImageAnswer:
             get(number)
             given = said.model_fields_set
             changed = library.edit(
@@ -117,17 +117,17 @@ def routes(site: Site) -> APIRouter:
                 caption=said.caption if "caption" in given else KEEP,
                 tags=said.tags if "tags" in given else KEEP,
             )
-            return site.describes().picture(changed)
+            return site.describes().image(changed)
 
         return await site.writing.run(write)
 
-    @api.get("/pictures/{number}/told", responses=refusals(404, 409, 410, 503))
+    @api.get("/images/{number}/told", responses=refusals(404, 409, 410, 503))
     async def tell(number: Number) -> Told:
         """The model's own caption, and where it looked for each word; computed when it is asked for."""
         return await site.telling.run(lambda: site.told(get(number)))
 
     @api.get(
-        "/pictures/{number}/{kind}.jpg",
+        "/images/{number}/{kind}.jpg",
         response_class=Response,
         responses={200: {"content": {"image/jpeg": {}}}, **refusals(404, 410)},
     )
@@ -135,7 +135,7 @@ def routes(site: Site) -> APIRouter:
         request: Request,
         number: Number,
         kind: Literal["thumbnail", "view"],
-        v: Annotated[str, Query(description="The picture's `version`.")] = "",
+        v: Annotated[str, Query(description="The image's `version`.")] = "",
     ) -> Response:
         """A small copy (480 pixels), or one for a screen (1,600 pixels), upright, as a JPEG without metadata."""
         chosen = await site.quick.run(get, number)
@@ -148,7 +148,7 @@ def routes(site: Site) -> APIRouter:
         return Response(data, media_type="image/jpeg", headers=headers)
 
     @api.get(
-        "/pictures/{number}/original",
+        "/images/{number}/original",
         response_class=Response,
         responses={200: {"content": {"application/octet-stream": {}}}, **refusals(404, 410)},
     )
@@ -165,16 +165,16 @@ def routes(site: Site) -> APIRouter:
         openapi_extra={"requestBody": {"required": True, "content": {"image/*": {"schema": {"format": "binary"}}}}},
     )
     async def look_at(request: Request) -> Look:
-        """Show a picture, as the bytes of its file: it is captioned and tagged, and can be searched by for a while."""
+        """Show an image, as the bytes of its file: it is captioned and tagged, and can be searched by for a while."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not kind.startswith("image/") and kind != "application/octet-stream":
-            raise HTTPException(415, "this is not a picture: send the bytes of its file, with its content type")
+            raise HTTPException(415, "this is not an image: send the bytes of its file, with its content type")
         async with uploads:
             try:
                 data = await asyncio.wait_for(request.body(), BODY_SECONDS)
             except (TimeoutError, ClientDisconnect):
-                raise HTTPException(408, "the picture did not come in time") from None
-            return await site.telling.run(lambda: site.looks.look(data, library.suite))
+                raise HTTPException(408, "the image did not come in time") from None
+            return await site.telling.run(lambda: site.looks.look(data, library.model))
 
     @api.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
     async def events() -> StreamingResponse:
@@ -185,17 +185,17 @@ def routes(site: Site) -> APIRouter:
 
     @api.post("/update", status_code=202)
     async def update() -> dict[str, bool]:
-        """Look for pictures that are new, changed or gone in the library's folders."""
+        """Look for images that are new, changed or gone in the library's folders."""
         return {"started": site.indexer.start()}
 
     return api
 
 
-def _caching(picture: Picture, kind: str, asked: str) -> dict[str, str]:
-    """A number alone may be another picture's in another library; with the content's version it is this for ever."""
+def _caching(image: LibraryImage, kind: str, asked: str) -> dict[str, str]:
+    """A number alone may be another image's in another library; with the content's version it is this for ever."""
     return {
-        "ETag": f'"{version(picture)}-{kind}"',
-        "Cache-Control": FOR_EVER if asked == version(picture) else ASK_AGAIN,
+        "ETag": f'"{version(image)}-{kind}"',
+        "Cache-Control": FOR_EVER if asked == version(image) else ASK_AGAIN,
     }
 
 

@@ -12,13 +12,14 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import ASGIApp
 
 import seetell
-from seetell.errors import PictureError, SeetellError
-from seetell.web import api, bundles
+from seetell.errors import ImageError, SeetellError
+from seetell.web import api
+from seetell.web import models as bundles
 from seetell.web.answers import Problem
-from seetell.web.desk import BusyError
 from seetell.web.security import Guard
 from seetell.web.site import Site
 from seetell.web.thumbnails import GoneError
+from seetell.web.work_queue import BusyError
 
 # Whatever the computer's own list of types says.
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
@@ -48,7 +49,7 @@ def create_app(site: Site) -> ASGIApp:
     app = FastAPI(
         title="seetell",
         version=seetell.__version__,
-        summary="Search a library of pictures, look at what the models see in them, and say it better.",
+        summary="Search a library of images, look at what the models see in them, and say it better.",
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
@@ -77,7 +78,7 @@ def _add_pages(app: FastAPI) -> None:
 
         return page
 
-    pages = {"/": "index.html", "/picture/{number:int}": "index.html", "/bundles": "index.html"}
+    pages = {"/": "index.html", "/image/{number:int}": "index.html", "/bundles": "index.html"}
     pages |= {"/api": "docs.html", "/api/docs": "docs.html", "/favicon.ico": "icon.svg"}
     for path, name in {**pages, **{f"/static/{name}": name for name in static}}.items():
         app.add_api_route(path, answer(name), include_in_schema=False, methods=["GET", "HEAD"])
@@ -99,7 +100,7 @@ def _add_errors(app: FastAPI) -> None:
 
     async def user(request: Request, error: SeetellError) -> Response:
         # Not `where`: it may be a path, which is nobody's business on another computer.
-        status = 410 if isinstance(error, GoneError) else 422 if isinstance(error, PictureError) else 409
+        status = 410 if isinstance(error, GoneError) else 422 if isinstance(error, ImageError) else 409
         return problem(status, error.problem, error.remedy)
 
     async def fault(request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""Small copies of the library's pictures, made once; and the pictures themselves, as they were when they were indexed.
+"""Small copies of the library's images, made once; and the images themselves, as they were when they were indexed.
 
 A copy is kept by content in the folder `thumbnails` of the library, which may be deleted at any time.
 """
@@ -12,30 +12,30 @@ from pathlib import Path
 
 from PIL import Image
 
-from seetell.errors import PictureError
+from seetell.errors import ImageError
 from seetell.images import decode
-from seetell.library import Picture
+from seetell.library import LibraryImage
 
 SIDES = {"thumbnail": 480, "view": 1600}  # the longer one, in pixels
 _QUALITY = {"thumbnail": 80, "view": 88}
 
 
-class GoneError(PictureError):
-    """No file holds the picture any more."""
+class GoneError(ImageError):
+    """No file holds the image any more."""
 
 
-def content(picture: Picture) -> bytes:
-    """The bytes of a picture's file. They are what was indexed, or else there is an error: whatever was put in its
+def content(image: LibraryImage) -> bytes:
+    """The bytes of an image's file. They are what was indexed, or else there is an error: whatever was put in its
     place since, a link to some other file perhaps, is not given away."""
-    for path in picture.files:
+    for path in image.files:
         with contextlib.suppress(OSError):
-            if not os.path.isfile(path) or os.stat(path).st_size != picture.bytes:
+            if not os.path.isfile(path) or os.stat(path).st_size != image.bytes:
                 continue
             with open(path, "rb") as file:
-                data = file.read(picture.bytes + 1)
-            if hashlib.blake2b(data, digest_size=16).hexdigest() == picture.hash:
+                data = file.read(image.bytes + 1)
+            if hashlib.blake2b(data, digest_size=16).hexdigest() == image.hash:
                 return data
-    raise GoneError("the picture's file is gone, or has changed", remedy="Look for changes: seetell index")
+    raise GoneError("the image's file is gone, or has changed", remedy="Look for changes: seetell index")
 
 
 class Thumbnails:
@@ -44,16 +44,16 @@ class Thumbnails:
     def __init__(self, library: Path) -> None:
         self._folder = library / "thumbnails"
 
-    def kept(self, picture: Picture, kind: str) -> bytes | None:
+    def kept(self, image: LibraryImage, kind: str) -> bytes | None:
         """The copy, if it was made before."""
         try:
-            return self._path(picture.hash, kind).read_bytes()
+            return self._path(image.hash, kind).read_bytes()
         except OSError:
             return None
 
-    def make(self, picture: Picture, kind: str) -> bytes:
-        data = shrunk(content(picture), SIDES[kind], _QUALITY[kind])
-        path = self._path(picture.hash, kind)
+    def make(self, image: LibraryImage, kind: str) -> bytes:
+        data = shrunk(content(image), SIDES[kind], _QUALITY[kind])
+        path = self._path(image.hash, kind)
         part = ""
         # A full disk or a library that may only be read: it is made again the next time.
         with contextlib.suppress(OSError):
@@ -69,7 +69,7 @@ class Thumbnails:
         return data
 
     def prune(self, known: frozenset[str]) -> int:
-        """Delete the copies of pictures that the library does not have any more; how many."""
+        """Delete the copies of images that the library does not have any more; how many."""
         deleted = 0
         for path in self._folder.glob("??/*"):
             if path.name.partition("-")[0] not in known:
@@ -83,8 +83,8 @@ class Thumbnails:
 
 
 def shrunk(data: bytes, side: int, quality: int) -> bytes:
-    """A picture as a JPEG whose longer side is at most so long; it carries no metadata."""
-    image = decode(data, name="picture", at_least=side // 2)
+    """An image as a JPEG whose longer side is at most so long; it carries no metadata."""
+    image = decode(data, name="image", at_least=side // 2)
     image.thumbnail((side, side), Image.Resampling.LANCZOS)
     stream = io.BytesIO()
     image.save(stream, "JPEG", quality=quality, optimize=True, progressive=True)

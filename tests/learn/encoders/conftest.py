@@ -1,4 +1,4 @@
-"""Small pictures in memory, and small networks to encode them with."""
+"""Small images in memory, and small networks to encode them with."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -10,20 +10,20 @@ import torch
 from PIL import Image
 
 from seetell.data import Record
-from seetell.errors import PictureError
+from seetell.errors import ImageError
 from seetell.learn.encoders import Encoder
 
 
 @dataclass(frozen=True)
 class Bytes:
-    """A picture in memory; without data, one that cannot be read."""
+    """An image in memory; without data, one that cannot be read."""
 
     name: str
     data: bytes | None
 
     def read(self) -> bytes:
         if self.data is None:
-            raise PictureError("there is no such file", where=self.name)
+            raise ImageError("there is no such file", where=self.name)
         return self.data
 
 
@@ -37,7 +37,7 @@ def jpeg(seed: int) -> bytes:
 
 
 def record(seed: int, data: bytes | None = b"", split: str = "train") -> Record:
-    return Record(f"{seed}", Bytes(f"picture-{seed}.jpg", jpeg(seed) if data == b"" else data), split=split)
+    return Record(f"{seed}", Bytes(f"image-{seed}.jpg", jpeg(seed) if data == b"" else data), split=split)
 
 
 @pytest.fixture(autouse=True, scope="session")

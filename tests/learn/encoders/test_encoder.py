@@ -33,7 +33,7 @@ class TestPreparation:
         assert encoder.preparation() == Preparation(size=224, resize=256)
         assert encoder.preparation("ten") == Preparation(size=224, resize=256, fit="squash", crops="ten")
 
-    def test_of_the_whole_picture(self) -> None:
+    def test_of_the_whole_image(self) -> None:
         encoder = without_weights("vgg16")
         assert encoder.preparation(view="whole") == Preparation(size=224, resize=224, fit="squash")
         assert encoder.preparation(view="whole", size=288) == Preparation(size=288, resize=288, fit="squash")
@@ -43,7 +43,7 @@ class TestPreparation:
         encoder = without_weights("vgg16")
         with pytest.raises(SeetellError, match=r"no view 'wide'.*centre, whole"):
             encoder.preparation(view="wide")
-        with pytest.raises(SeetellError, match="ten crops see the whole picture already"):
+        with pytest.raises(SeetellError, match="ten crops see the whole image already"):
             encoder.preparation("ten", view="whole")
 
     @pytest.mark.parametrize("name", ["resnet50", "inception_v3", "densenet121", "test_vit"])
@@ -65,10 +65,10 @@ class TestEncode:
         pixels = torch.rand(2, 10, 3, 160, 160)
         layouts = ["pooled", "levels", "full_network"]
         found = small.encode(pixels, layouts)
-        for picture in range(2):
+        for image in range(2):
             for layout in layouts:
-                each = torch.stack([small.encode(crop[None], [layout])[layout][0] for crop in pixels[picture]])
-                assert close(found[layout][picture], each.mean(0))
+                each = torch.stack([small.encode(crop[None], [layout])[layout][0] for crop in pixels[image]])
+                assert close(found[layout][image], each.mean(0))
 
     def test_gives_what_the_module_gives_without_gradients(self, small: Encoder) -> None:
         pixels = torch.rand(2, 3, 160, 160)
@@ -192,7 +192,7 @@ def test_can_be_exported(small: Encoder) -> None:
 
     buffer = io.BytesIO()
     example = torch.rand(2, 3, 160, 160)
-    batch = {0: torch.export.Dim("pictures")}
+    batch = {0: torch.export.Dim("images")}
     torch.onnx.export(All().eval(), (example,), dynamo=True, dynamic_shapes=(batch,), verbose=False).save(buffer)
     session = onnxruntime.InferenceSession(buffer.getvalue())
     pixels = torch.rand(3, 3, 160, 160)

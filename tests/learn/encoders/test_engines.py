@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from seetell.data import Record
 from seetell.learn.encoders import LAYOUTS, Encoder, encode_dataset
 from seetell.learn.encoders.engines import Engine, OnnxEngine, TorchEngine, fastest_engine
-from seetell.learn.encoders.keys import picture_key
+from seetell.learn.encoders.keys import image_key
 from seetell.learn.encoders.pipeline import Pipeline
 from seetell.learn.encoders.weights import EncoderName
 
@@ -112,7 +112,7 @@ class TestOnnxEngine:
         pixels = pixels_of(2, 10, 3, 160, 160)
         agree(fastest_engine(small, layouts, 160, CPU)(pixels), small.encode(pixels, layouts))
 
-    def test_a_picture_gives_the_same_bits_in_any_company_and_thread(self, small: Encoder) -> None:
+    def test_an_image_gives_the_same_bits_in_any_company_and_thread(self, small: Encoder) -> None:
         engine = fastest_engine(small, ["grid"], 160, CPU)
         pixels = pixels_of(8, 1, 3, 160, 160)
         together = engine(pixels)["grid"]
@@ -168,13 +168,13 @@ def test_engines_agree_from_the_file_on(
 ) -> None:
     layouts = ["pooled", "levels"]
     preparation = small.preparation(**options)
-    pictures = [(picture_key(record.picture.read()), record) for record in make_records(3)]
+    images = [(image_key(record.image.read()), record) for record in make_records(3)]
 
     def features(engine: Engine | None) -> dict[str, Any]:
         pipeline = Pipeline(small, layouts, preparation, batch_size=2, threads=2, device="cpu")
         if engine is not None:
             pipeline.engine = engine
-        found = list(pipeline.run(pictures))
+        found = list(pipeline.run(images))
         return {layout: np.concatenate([each.values[layout] for each in found]) for layout in layouts}
 
     in_torch = features(TorchEngine(small.for_inference(), layouts))

@@ -13,7 +13,7 @@ import torch
 from seetell.data import Record
 from seetell.errors import SeetellError
 from seetell.learn.encoders import Encoder, FeatureStore, encode_dataset, space
-from seetell.learn.encoders.keys import picture_key
+from seetell.learn.encoders.keys import image_key
 
 MakeRecord = Callable[..., Record]
 MakeRecords = Callable[[int], list[Record]]
@@ -24,19 +24,19 @@ def content(root: Path) -> dict[str, bytes]:
 
 
 class TestEncodeDataset:
-    def test_every_picture_gets_its_row(self, small: Encoder, make_records: MakeRecords, tmp_path: Path) -> None:
+    def test_every_image_gets_its_row(self, small: Encoder, make_records: MakeRecords, tmp_path: Path) -> None:
         records = make_records(20)
         said: list[str] = []
         report = encode_dataset(records, small, ["pooled", "grid"], root=tmp_path, batch_size=2, say=said.append)
-        assert (report.pictures, report.new, report.present, report.unreadable) == (20, 20, 0, ())
-        assert said[0].startswith("pooled: 20 pictures × 512 bytes = 10.2 KB in ")
+        assert (report.images, report.new, report.present, report.unreadable) == (20, 20, 0, ())
+        assert said[0].startswith("pooled: 20 images × 512 bytes = 10.2 KB in ")
         for layout, store in report.stores.items():
             opened = FeatureStore.open(store.folder)
             assert opened.spec.encoder == "test_efficientnet@random"
             rows = opened.rows_for(records)
             assert rows.tolist() == list(range(20))
             for record, row in zip(records[::7], rows[::7], strict=True):
-                pixels = torch.from_numpy(small.preparation().open(record.picture.read()))
+                pixels = torch.from_numpy(small.preparation().open(record.image.read()))
                 expected = small.encode(pixels, [layout])[layout]
                 torch.testing.assert_close(opened.tensor([row]), expected, rtol=2e-3, atol=1e-3)
 
@@ -58,20 +58,20 @@ class TestEncodeDataset:
         assert {name: len(store) for name, store in both.stores.items()} == {"pooled": 6, "levels": 6}
         assert content(first.stores["pooled"].folder)["values.bin"].startswith(kept["values.bin"])
 
-    def test_equal_pictures_share_a_row(self, small: Encoder, make_record: MakeRecord, tmp_path: Path) -> None:
+    def test_equal_images_share_a_row(self, small: Encoder, make_record: MakeRecord, tmp_path: Path) -> None:
         records = [make_record(1), make_record(2), make_record(1), make_record(1)]
         report = encode_dataset(records, small, ["pooled"], root=tmp_path)
         assert (report.new, report.present) == (2, 2)
         assert report.stores["pooled"].rows_for(records).tolist() == [0, 1, 0, 0]
 
-    def test_bad_pictures_are_listed_and_never_fatal(
+    def test_bad_images_are_listed_and_never_fatal(
         self, small: Encoder, make_record: MakeRecord, tmp_path: Path
     ) -> None:
         bad = b"\xff\xd8\xff nothing more"
         records = [make_record(0), make_record(1, None), make_record(2, bad), make_record(3), make_record(4, bad)]
         report = encode_dataset(records, small, ["pooled"], root=tmp_path)
         assert (report.new, report.present) == (2, 0)
-        assert [each.where for each in report.unreadable] == [f"picture-{i}.jpg" for i in (1, 2, 4)]
+        assert [each.where for each in report.unreadable] == [f"image-{i}.jpg" for i in (1, 2, 4)]
         assert report.unreadable[0].reason == "there is no such file"
         assert report.stores["pooled"].rows_for(records).tolist() == [0, -1, -1, 1, -1]
         again = encode_dataset(records, small, ["pooled"], root=tmp_path)
@@ -105,7 +105,7 @@ class TestEncodeDataset:
         assert "-mirrored-" in store.folder.name
         assert store.spec.mirrored
         assert not np.array_equal(plain.stores["pooled"].values, store.values)
-        pixels = torch.from_numpy(small.preparation().open(records[1].picture.read())).flip(-1)
+        pixels = torch.from_numpy(small.preparation().open(records[1].image.read())).flip(-1)
         expected = small.encode(pixels, ["pooled"])["pooled"]
         torch.testing.assert_close(store.tensor(store.rows_for(records)[1:2]), expected, rtol=2e-3, atol=1e-3)
 
@@ -139,8 +139,8 @@ def slowly(path, data):
     time.sleep(slow)
 
 store._append = slowly
-extract._PICTURES_A_COMMIT = 8
-records = [record(seed) if seed % 7 else record(seed, b"no picture %d" % seed) for seed in range(60)]
+extract._IMAGES_A_COMMIT = 8
+records = [record(seed) if seed % 7 else record(seed, b"no image %d" % seed) for seed in range(60)]
 encoder = Encoder.load("test_efficientnet@random")
 encode_dataset(records, encoder, ["pooled", "levels"], root=root, batch_size=1, threads=2)
 """
@@ -169,5 +169,5 @@ def test_killed_again_and_again_the_bytes_are_the_same(tmp_path: Path) -> None:
         assert content(root) != expected
     assert writer(root, 0).wait(timeout=300) == 0
     assert content(root) == expected
-    key = picture_key(b"no picture 0")
+    key = image_key(b"no image 0")
     assert all(key.encode() not in data for data in expected.values())

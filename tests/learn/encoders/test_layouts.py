@@ -223,7 +223,7 @@ def test_one_pass_for_all_layouts_gives_what_each_alone_gives(name: str) -> None
         alone = encoder.encode(pixels, [layout])[layout]
         assert alone.equal(together[layout])
         assert encoder.layout(layout).shape == tuple(alone.shape[1:])
-        # And no picture depends on its neighbours in the batch.
+        # And no image depends on its neighbours in the batch.
         torch.testing.assert_close(encoder.encode(pixels[1:2], [layout])[layout], alone[1:2], rtol=1e-3, atol=1e-4)
 
 

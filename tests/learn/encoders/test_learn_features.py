@@ -1,4 +1,4 @@
-"""The verb `seetell learn features`."""
+"""The command `seetell learn features`."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def run(*arguments: str) -> tuple[str, str]:
 def table(tmp_path: Path, make_record: Callable[..., Record]) -> str:
     lines = ["file\tsplit"]
     for number in range(6):
-        data = make_record(number).picture.read() if number != 4 else b"broken"
+        data = make_record(number).image.read() if number != 4 else b"broken"
         (tmp_path / f"{number}.jpg").write_bytes(data)
         lines.append(f"{number}.jpg\t{'train' if number < 3 else 'val' if number < 5 else 'test'}")
     (tmp_path / "table.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -40,14 +40,14 @@ def table(tmp_path: Path, make_record: Callable[..., Record]) -> str:
 def test_says_what_it_did(table: str, tmp_path: Path) -> None:
     options = [table, "--encoder", "test_resnet@random", "--store", str(tmp_path / "store")]
     out, err = run(*options, "--layout", "pooled", "--layout", "levels")
-    assert "pooled: 6 pictures × 192 bytes" in err
+    assert "pooled: 6 images × 192 bytes" in err
     first, *rest = out.splitlines()
-    assert first.startswith("6 pictures: 5 encoded, 0 already there, 1 unreadable, in ")
+    assert first.startswith("6 images: 5 encoded, 0 already there, 1 unreadable, in ")
     assert "4.jpg" in rest[0]
     assert rest[1].startswith("pooled: 5 rows, 960 bytes, ")
     assert len(FeatureStore.open(rest[1].rpartition(", ")[2])) == 5
     out, _ = run(*options, "--layout", "levels")
-    assert out.startswith("6 pictures: 0 encoded, 5 already there, 1 unreadable")
+    assert out.startswith("6 images: 0 encoded, 5 already there, 1 unreadable")
 
 
 def test_json_has_everything(table: str, tmp_path: Path) -> None:
@@ -56,8 +56,8 @@ def test_json_has_everything(table: str, tmp_path: Path) -> None:
         "--split", "val", "--split", "test", "--store", str(tmp_path / "store"), "--json",
     )  # fmt: skip
     report = json.loads(out)
-    assert (report["pictures"], report["new"], report["present"]) == (3, 2, 0)
-    assert report["unreadable"][0]["picture"].endswith("4.jpg")
+    assert (report["images"], report["new"], report["present"]) == (3, 2, 0)
+    assert report["unreadable"][0]["image"].endswith("4.jpg")
     store = report["stores"]["pooled"]
     assert (store["rows"], store["bytes"]) == (2, 2 * 96 * 4)
     assert FeatureStore.open(store["path"]).spec.preparation.crops == "ten"
@@ -68,11 +68,11 @@ def test_a_limit_and_the_store_from_the_environment(
 ) -> None:
     monkeypatch.setenv("SEETELL_STORE", str(tmp_path / "elsewhere"))
     out, _ = run(table, "--encoder", "test_resnet@random", "--limit", "2")
-    assert out.startswith("2 pictures: 2 encoded")
+    assert out.startswith("2 images: 2 encoded")
     assert [path.name.rpartition("-")[0] for path in (tmp_path / "elsewhere").iterdir()] == ["test_resnet-grid-float16"]
 
 
-def test_the_whole_picture(table: str, tmp_path: Path) -> None:
+def test_the_whole_image(table: str, tmp_path: Path) -> None:
     options = ["--encoder", "test_resnet@random", "--layout", "pooled", "--split", "test", "--store", str(tmp_path)]
     out, _ = run(table, *options, "--view", "whole", "--size", "64", "--json")
     spec = FeatureStore.open(json.loads(out)["stores"]["pooled"]["path"]).spec

@@ -7,14 +7,14 @@ import torch
 from seetell.data import Record
 from seetell.images import Preparation
 from seetell.learn.encoders import Encoder
-from seetell.learn.encoders.keys import picture_key, picture_keys
+from seetell.learn.encoders.keys import image_key, image_keys
 from seetell.learn.encoders.pipeline import Pipeline, scale
 
 MakeRecord = Callable[..., Record]
 
 
 def with_keys(records: list[Record]) -> list[tuple[str, Record]]:
-    return [(picture_key(record.picture.read()), record) for record in records]
+    return [(image_key(record.image.read()), record) for record in records]
 
 
 class TestScale:
@@ -48,11 +48,11 @@ class TestRun:
         pipeline = Pipeline(small, ["pooled", "grid"], preparation, batch_size=4, threads=2, device="cpu")
         found = list(pipeline.run(with_keys(records)))
         assert [len(each.keys) for each in found] == [4, 4, 3]
-        assert [key for each in found for key in each.keys] == picture_keys(records)
+        assert [key for each in found for key in each.keys] == image_keys(records)
         for layout in ("pooled", "grid"):
             values = np.concatenate([each.values[layout] for each in found])
             for record, row in zip(records, values, strict=True):
-                pixels = torch.from_numpy(preparation.open(record.picture.read()))
+                pixels = torch.from_numpy(preparation.open(record.image.read()))
                 expected = small.encode(pixels, [layout])[layout][0]
                 torch.testing.assert_close(torch.from_numpy(row), expected, rtol=1e-3, atol=1e-4)
 
@@ -63,7 +63,7 @@ class TestRun:
             with_keys(records)
         )
         for record, row in zip(records, found.values["levels"], strict=True):
-            crops = torch.from_numpy(preparation.open(record.picture.read()))
+            crops = torch.from_numpy(preparation.open(record.image.read()))
             expected = small.encode(crops, ["levels"])["levels"].mean(0)
             torch.testing.assert_close(torch.from_numpy(row), expected, rtol=1e-3, atol=1e-4)
 
@@ -71,30 +71,30 @@ class TestRun:
     def test_the_same_batches_give_the_same_bits(
         self, small: Encoder, make_records: Callable[[int], list[Record]], threads: int
     ) -> None:
-        pictures = with_keys(make_records(10))
+        images = with_keys(make_records(10))
         whole = list(
-            Pipeline(small, ["full_network"], small.preparation(), batch_size=2, threads=2, device="cpu").run(pictures)
+            Pipeline(small, ["full_network"], small.preparation(), batch_size=2, threads=2, device="cpu").run(images)
         )
         rest = Pipeline(small, ["full_network"], small.preparation(), batch_size=2, threads=threads, device="cpu").run(
-            pictures[4:]
+            images[4:]
         )
         for first, second in zip(whole[2:], rest, strict=True):
             np.testing.assert_array_equal(first.values["full_network"], second.values["full_network"])
 
-    def test_bad_pictures_are_named_and_do_not_fill_batches(self, small: Encoder, make_record: MakeRecord) -> None:
+    def test_bad_images_are_named_and_do_not_fill_batches(self, small: Encoder, make_record: MakeRecord) -> None:
         records = [make_record(0), make_record(1, b"text"), make_record(2), make_record(3, b"\xff\xd8\xff cut off")]
         pipeline = Pipeline(small, ["pooled"], small.preparation(), batch_size=2, threads=2, device="cpu")
         first, second = pipeline.run(with_keys(records))
         assert len(first.keys) == 2
-        assert [each.where for each in first.unreadable.values()] == ["picture-1.jpg"]
+        assert [each.where for each in first.unreadable.values()] == ["image-1.jpg"]
         assert second.keys == []
-        assert [each.where for each in second.unreadable.values()] == ["picture-3.jpg"]
+        assert [each.where for each in second.unreadable.values()] == ["image-3.jpg"]
 
-    def test_a_picture_that_changes_meanwhile_is_not_stored_under_the_old_key(
+    def test_an_image_that_changes_meanwhile_is_not_stored_under_the_old_key(
         self, small: Encoder, make_record: MakeRecord
     ) -> None:
         pipeline = Pipeline(small, ["pooled"], small.preparation(), threads=1, device="cpu")
-        (found,) = pipeline.run([(picture_key(b"what it was"), make_record(0))])
+        (found,) = pipeline.run([(image_key(b"what it was"), make_record(0))])
         assert found.keys == []
         assert "changed" in next(iter(found.unreadable.values())).reason
 
@@ -103,14 +103,14 @@ class TestRun:
 
         class Counting:
             def __init__(self, number: int) -> None:
-                self.name, self.picture = f"{number}", make_record(number).picture
+                self.name, self.image = f"{number}", make_record(number).image
 
             def read(self) -> bytes:
                 read.append(self.name)
-                return self.picture.read()
+                return self.image.read()
 
-        pictures = [(picture_key(make_record(i).picture.read()), Record(f"{i}", Counting(i))) for i in range(100)]
-        running = Pipeline(small, ["pooled"], small.preparation(), batch_size=2, threads=2, device="cpu").run(pictures)
+        images = [(image_key(make_record(i).image.read()), Record(f"{i}", Counting(i))) for i in range(100)]
+        running = Pipeline(small, ["pooled"], small.preparation(), batch_size=2, threads=2, device="cpu").run(images)
         next(running)
         running.close()
         assert len(read) < 40

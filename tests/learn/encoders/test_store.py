@@ -15,7 +15,7 @@ from seetell.data import Record
 from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.learn.encoders import FeatureStore, LayoutSpec, StoreSpec, default_root, space, store
-from seetell.learn.encoders.keys import picture_key
+from seetell.learn.encoders.keys import image_key
 
 SPEC = StoreSpec(
     encoder="vgg16@weights.pth",
@@ -28,7 +28,7 @@ FILES = ("store.json", "rows.txt", "values.bin")
 
 
 def key(number: int) -> str:
-    return picture_key(str(number).encode())
+    return image_key(str(number).encode())
 
 
 def keys(start: int, stop: int) -> list[str]:
@@ -117,16 +117,16 @@ class TestReading:
 
 class TestRecords:
     def test_rows_of_records(self, tmp_path: Path, make_record: Callable[..., Record]) -> None:
-        records = [make_record(1), make_record(2), make_record(1), make_record(3, None), make_record(4, b"no picture")]
+        records = [make_record(1), make_record(2), make_record(1), make_record(3, None), make_record(4, b"no image")]
         opened = FeatureStore.open_or_create(tmp_path, SPEC)
-        opened.append([picture_key(records[1].picture.read()), picture_key(records[0].picture.read())], values(0, 2))
+        opened.append([image_key(records[1].image.read()), image_key(records[0].image.read())], values(0, 2))
         assert opened.rows_for(records).tolist() == [1, 0, 1, -1, -1]
 
     def test_missing_features_name_the_command(self, tmp_path: Path, make_record: Callable[..., Record]) -> None:
         opened = FeatureStore.open_or_create(tmp_path, replace(SPEC, precision="float32"))
         with pytest.raises(SeetellError) as caught:
-            opened.rows_for([make_record(4, b"no picture"), make_record(1)])
-        assert "2 of 2 pictures have no grid features" in caught.value.problem
+            opened.rows_for([make_record(4, b"no image"), make_record(1)])
+        assert "2 of 2 images have no grid features" in caught.value.problem
         command = "seetell learn features DATASET --encoder vgg16@weights.pth --layout grid --precision float32 --store"
         assert command in caught.value.remedy
 

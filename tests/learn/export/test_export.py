@@ -8,22 +8,22 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from tiny_trained import MODELS, TEXTS, make, photographs
 from torch import nn
 
+from helpers.tiny_trained import MODELS, TEXTS, make, photographs
 from seetell.bundle import Bundle
 from seetell.decoding import beam_search, greedy
 from seetell.errors import SeetellError
 from seetell.learn.encoders import Encoder
 from seetell.learn.export import Description, Trained, UnequalError, export
 from seetell.learn.export.graphs import TextSide, to_onnx
+from seetell.learn.export.weight_names import head_weights
 from seetell.learn.models.captioner import Captioner
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
-from seetell.learn.training.tagging import TaggingSettings, choose_labels
-from seetell.learn.training.telling import DecodingSettings
-from seetell.learn.weight_names import head_weights
-from seetell.runtime import Suite, open_bundle
+from seetell.learn.tasks.captioning.decode import DecodingSettings
+from seetell.learn.tasks.tagging.decode import TaggingSettings, choose_labels
+from seetell.runtime import Model, open_model
 
 SUITES = [
     ("attend-soft", "joint", "visual-semantic"),
@@ -41,27 +41,27 @@ def encoder() -> Encoder:
 
 
 def features(trained: Trained) -> Any:
-    """As training sees them: the network as it is, one picture at a time."""
+    """As training sees them: the network as it is, one image at a time."""
     layout = trained.layout.layout
-    pixels = [torch.from_numpy(trained.preparation(picture)) for picture in photographs()]
+    pixels = [torch.from_numpy(trained.preparation(image)) for image in photographs()]
     return torch.cat([trained.encoder.encode(each, [layout])[layout] for each in pixels])
 
 
 def test_every_model_is_in_a_suite() -> None:
-    assert sorted(name for suite in SUITES for name in suite) == sorted(MODELS)
+    assert sorted(name for model in SUITES for name in model) == sorted(MODELS)
 
 
 @pytest.mark.parametrize("names", SUITES, ids="+".join)
 def test_a_suite_equals_its_checkpoints(names: tuple[str, ...], encoder: Encoder, tmp_path: Path) -> None:
     trained = [make(name, encoder) for name in names]
     description = Description("tiny", "a test", "Apache-2.0", ("nothing",))
-    bundle, loss = export(trained, tmp_path / "out", description, pictures=photographs(), texts=TEXTS)
+    bundle, loss = export(trained, tmp_path / "out", description, images=photographs(), texts=TEXTS)
     assert loss is None
     assert {each.name for each in (tmp_path / "out").iterdir()} == {"bundle.json", *bundle.manifest.files}
-    with open_bundle(tmp_path / "out") as suite:
-        assert set(suite.kinds) == {one.kind for one in trained}
+    with open_model(tmp_path / "out") as model:
+        assert set(model.kinds) == {one.kind for one in trained}
         for one in trained:
-            {"captioner": check_captions, "tagger": check_tags, "retriever": check_embeddings}[one.kind](suite, one)
+            {"captioner": check_captions, "tagger": check_tags, "retriever": check_embeddings}[one.kind](model, one)
     for one in trained:
         check_weights(bundle, one)
 
@@ -76,7 +76,7 @@ def check_weights(bundle: Bundle, one: Trained) -> None:
 
 
 @torch.no_grad()
-def check_captions(suite: Suite, one: Trained) -> None:
+def check_captions(model: Model, one: Trained) -> None:
     settings = DecodingSettings.of(one.decoding)
     decoder, rules = TorchDecoder(cast(Captioner, one.model)), settings.rules(one.vocabulary)
     given = features(one).numpy()
@@ -84,7 +84,7 @@ def check_captions(suite: Suite, one: Trained) -> None:
         wanted = [[each] for each in greedy(decoder, given, rules)]
     else:
         wanted = beam_search(decoder, given, rules, beam=settings.beam, alpha=settings.alpha)
-    for result, (best,) in zip(suite.captioner(photographs()), wanted, strict=True):
+    for result, (best,) in zip(model.captioner(photographs()), wanted, strict=True):
         assert list(result.best.words) == one.vocabulary.decode(best.tokens.tolist())
         np.testing.assert_allclose(result.best.word_log_probabilities, best.token_log_probabilities, atol=1e-3)
         assert result.best.score == pytest.approx(best.score, abs=1e-3)
@@ -92,14 +92,14 @@ def check_captions(suite: Suite, one: Trained) -> None:
             assert (mine is None) == (theirs is None)
             if mine is not None and theirs is not None:
                 np.testing.assert_allclose(mine, theirs, atol=1e-3)
-    told = [result.text for result in suite.captioner(photographs())]
+    told = [result.text for result in model.captioner(photographs())]
     assert len(set(told)) > 1, "a test on captions that are all the same shows little"
 
 
 @torch.no_grad()
-def check_tags(suite: Suite, one: Trained) -> None:
+def check_tags(model: Model, one: Trained) -> None:
     settings = TaggingSettings.of(one.decoding)
-    results = list(suite.tagger(photographs()))
+    results = list(model.tagger(photographs()))
     if isinstance(one.model, Scorer):
         logits = one.model(features(one)).numpy()
         wanted = choose_labels(one.model, logits, settings)
@@ -108,7 +108,7 @@ def check_tags(suite: Suite, one: Trained) -> None:
             assert set(result.labels) == {one.vocabulary.words[i] for i in np.flatnonzero(wanted.chosen[row])}
             np.testing.assert_allclose(result.scores, wanted.confidence[row], atol=1e-3)
     else:
-        from seetell.learn.training.tagging import tell_labels
+        from seetell.learn.tasks.tagging.decode import tell_labels
 
         class Given:
             def __len__(self) -> int:
@@ -117,8 +117,8 @@ def check_tags(suite: Suite, one: Trained) -> None:
             def batch(self, indices: Any, random: Any = None) -> Any:
                 return features(one)[indices]
 
-        model = cast(Captioner, one.model)
-        told = tell_labels(model, Given(), one.vocabulary, settings, beam=settings.beam)
+        network = cast(Captioner, one.model)
+        told = tell_labels(network, Given(), one.vocabulary, settings, beam=settings.beam)
         for row, result in enumerate(results):
             wanted_labels = {one.vocabulary.words[i] for i in np.flatnonzero(told.chosen[row])}
             assert set(result.labels) == wanted_labels
@@ -128,16 +128,16 @@ def check_tags(suite: Suite, one: Trained) -> None:
 
 
 @torch.no_grad()
-def check_embeddings(suite: Suite, one: Trained) -> None:
-    model: Any = one.model
-    wanted = model.pictures(features(one)).numpy()
-    mine = np.stack([result.vector for result in suite.retriever.pictures(photographs())])
+def check_embeddings(model: Model, one: Trained) -> None:
+    network: Any = one.model
+    wanted = network.images(features(one)).numpy()
+    mine = np.stack([result.vector for result in model.retriever.images(photographs())])
     np.testing.assert_allclose(mine, wanted, atol=1e-3)
-    assert suite.retriever.similarity.name == model.similarity
+    assert model.retriever.similarity.name == network.similarity
     for text in TEXTS:  # one at a time, without any padding
-        numbers = one.vocabulary.encode(suite.retriever.tokenizer(text) or ["?"])
-        alone = model.texts(torch.tensor([numbers]), torch.tensor([len(numbers)])).numpy()[0]
-        np.testing.assert_allclose(suite.retriever.texts([text, *TEXTS])[0], alone, atol=1e-3)
+        numbers = one.vocabulary.encode(model.retriever.tokenizer(text) or ["?"])
+        alone = network.texts(torch.tensor([numbers]), torch.tensor([len(numbers)])).numpy()[0]
+        np.testing.assert_allclose(model.retriever.texts([text, *TEXTS])[0], alone, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["visual-semantic", "attentive-match"])
@@ -175,7 +175,7 @@ def test_runs_that_do_not_see_alike_are_refused(encoder: Encoder, tmp_path: Path
 
     def refused(*trained: Trained) -> str:
         with pytest.raises(SeetellError) as caught:
-            export(trained, tmp_path / "out", Description("tiny"), pictures=photographs())
+            export(trained, tmp_path / "out", Description("tiny"), images=photographs())
         assert caught.value.remedy
         return str(caught.value)
 
@@ -183,7 +183,7 @@ def test_runs_that_do_not_see_alike_are_refused(encoder: Encoder, tmp_path: Path
     assert "prepared in another way" in refused(merge, replace(tags, preparation=replace(tags.preparation, resize=999)))
     assert "captioner, too" in refused(merge, make("initial", encoder))
     with pytest.raises(SeetellError, match="--data"):
-        export([merge], tmp_path / "out", Description("tiny"), pictures=photographs(), smaller="int8")
+        export([merge], tmp_path / "out", Description("tiny"), images=photographs(), smaller="int8")
     assert not (tmp_path / "out").exists()
 
 
@@ -196,9 +196,9 @@ def test_a_bundle_that_differs_is_not_written(encoder: Encoder, tmp_path: Path) 
             self.model, self.calls = model, 0
             self.similarity, self.dimensions = "cosine", cast(Any, model).dimensions
 
-        def pictures(self, given: torch.Tensor) -> torch.Tensor:
+        def images(self, given: torch.Tensor) -> torch.Tensor:
             self.calls += 1
-            return cast(Any, self.model).pictures(given) * (1 if self.calls < 3 else 1.01)
+            return cast(Any, self.model).images(given) * (1 if self.calls < 3 else 1.01)
 
         def texts(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
             return cast(Any, self.model).texts(tokens, lengths)
@@ -217,8 +217,8 @@ def test_a_bundle_that_differs_is_not_written(encoder: Encoder, tmp_path: Path) 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "compare", later)
-        with pytest.raises(UnequalError, match="embeddings of pictures differ"):
-            export([wrong], tmp_path / "out", Description("tiny"), pictures=photographs())
+        with pytest.raises(UnequalError, match="embeddings of images differ"):
+            export([wrong], tmp_path / "out", Description("tiny"), images=photographs())
     assert not list(tmp_path.iterdir())
 
 
@@ -228,15 +228,15 @@ def test_a_smaller_bundle_says_what_it_costs(
 ) -> None:
     trained = [make("merge", encoder), make("classifier", encoder)]
 
-    def measure(suite: Suite) -> dict[str, Any]:
-        score = float(np.mean([result.best.log_probability for result in suite.captioner(photographs())]))
-        return {"captioner": {"metrics": {"likelihood": score}, "protocol": "all", "pictures": 6}}
+    def measure(model: Model) -> dict[str, Any]:
+        score = float(np.mean([result.best.log_probability for result in model.captioner(photographs())]))
+        return {"captioner": {"metrics": {"likelihood": score}, "protocol": "all", "images": 6}}
 
     bundle, loss = export(
         trained,
         tmp_path / "out",
         Description("tiny"),
-        pictures=photographs(),
+        images=photographs(),
         smaller=smaller,
         measure=(measure, "photographs", "test"),
     )
@@ -250,7 +250,7 @@ def test_a_smaller_bundle_says_what_it_costs(
     assert captioner is not None
     (score,) = captioner.scores
     assert (score.measured_on, score.metrics, score.data) == ("bundle", {"likelihood": after}, "photographs")
-    with open_bundle(bundle.path) as suite:
+    with open_model(bundle.path) as model:
         wanted = cast(Any, trained[1].model)(features(trained[1])).softmax(1).detach().numpy()
-        found = np.stack([cast(Any, result.scores) for result in suite.tagger(photographs())])
-        assert float(np.abs(found - wanted).mean()) < near  # what rounding alone does is in test_smaller.py
+        found = np.stack([cast(Any, result.scores) for result in model.tagger(photographs())])
+        assert float(np.abs(found - wanted).mean()) < near  # what rounding alone does is in test_quantize.py

@@ -11,7 +11,8 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
-from seetell.bundle import AgainPart, Bundle, CaptionerPart
+from helpers.tiny_bundles import write_tiny
+from seetell.bundle import Bundle, CaptionerPart, RetryPart
 from seetell.cli import app, main
 from seetell.data import open_dataset
 from seetell.learn.encoders import Encoder
@@ -21,8 +22,7 @@ from seetell.learn.export.trained import check_shared
 from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import load
 from seetell.learn.training.run import Run, train
-from seetell.runtime import open_bundle
-from tiny_bundles import write_tiny
+from seetell.runtime import open_model
 
 DATA = "scenes:40"
 ENCODER = "test_efficientnet@random"
@@ -38,7 +38,7 @@ RUNS = {
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """`own` trained its network along, `looked` read pictures and left the network as it was, `later` trained the last
+    """`own` trained its network along, `looked` read images and left the network as it was, `later` trained the last
     stages of it as its own."""
     folder = tmp_path_factory.mktemp("runs")
     for name, (recipe, settings) in RUNS.items():
@@ -73,7 +73,7 @@ def test_runs_become_a_suite(runs: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "Mine"
     result = export(
         *(runs["captions"], runs["tags"], runs["match"], "--out", out, "--measure", 4),
-        *("--about", "Scenes told", "--licence", "CC0-1.0", "--matching", 2),
+        *("--about", "Scenes told", "--licence", "CC0-1.0", "--rerank-weight", 2),
     )
     assert result.exit_code == 0, result.stderr
     (line,) = result.stdout.splitlines()
@@ -83,11 +83,11 @@ def test_runs_become_a_suite(runs: dict[str, Path], tmp_path: Path) -> None:
     assert manifest.training_data == (DATA,)
     assert {layout.name for layout in manifest.encoder.layouts} == {"grid", "pooled", "full_network"}
     assert manifest.captioner is not None
-    assert manifest.captioner.matching == 2
-    assert "fit with the picture counting 2" in manifest.captioner.scores[1].protocol
+    assert manifest.captioner.rerank_weight == 2
+    assert "fit with the image counting 2" in manifest.captioner.scores[1].protocol
     for head in manifest.heads:
         assert [score.measured_on for score in head.scores] == ["checkpoint", "bundle"]
-        assert head.scores[1].pictures == 4
+        assert head.scores[1].images == 4
     shown = json.loads(CliRunner().invoke(app, ["bundles", "show", str(out), "--json"]).stdout)
     assert shown["scores"]["captioner"][1]["data"] == DATA
 
@@ -95,16 +95,18 @@ def test_runs_become_a_suite(runs: dict[str, Path], tmp_path: Path) -> None:
 def test_a_network_that_was_trained_along_goes_into_the_bundle(runs: dict[str, Path], tmp_path: Path) -> None:
     assert export(runs["own"], "--out", tmp_path / "out").exit_code == 0
     run = Run.open(runs["own"])
-    model: Any = run.model()
-    assert isinstance(model.transform, LiveEncoder)
+    network: Any = run.model()
+    assert isinstance(network.transform, LiveEncoder)
     stock = Encoder.load(ENCODER).fingerprint()
-    assert Bundle.open(tmp_path / "out").manifest.encoder.fingerprint == model.transform.encoder.fingerprint() != stock
-    pictures = [record.picture for record in open_dataset(DATA).split("val")]
-    pixels = np.concatenate([run.preparation.open(picture.read()) for picture in pictures])
+    assert (
+        Bundle.open(tmp_path / "out").manifest.encoder.fingerprint == network.transform.encoder.fingerprint() != stock
+    )
+    images = [record.image for record in open_dataset(DATA).split("val")]
+    pixels = np.concatenate([run.preparation.open(image.read()) for image in images])
     with torch.no_grad():  # the run as it was trained: from pixels
-        wanted = model.confidence(model(torch.from_numpy(pixels))).numpy()
-    with open_bundle(tmp_path / "out") as suite:
-        found = np.stack([result.scores for result in suite.tagger(pictures)])
+        wanted = network.confidence(network(torch.from_numpy(pixels))).numpy()
+    with open_model(tmp_path / "out") as model:
+        found = np.stack([result.scores for result in model.tagger(images)])
     np.testing.assert_allclose(found, wanted, atol=1e-4)
     (other,) = open_runs([runs["tags"]])
     assert other.encoder.fingerprint() == stock
@@ -116,18 +118,18 @@ def test_later_stages_belong_to_the_head_and_the_encoder_stays_everybodys(
     assert export(runs["captions"], runs["later"], "--out", tmp_path / "out").exit_code == 0
     manifest = Bundle.open(tmp_path / "out").manifest
     assert {layout.name for layout in manifest.encoder.layouts} == {"grid", "grid:3"}
-    encoder, model = Encoder.load(ENCODER), Run.open(runs["later"]).model()
+    encoder, network = Encoder.load(ENCODER), Run.open(runs["later"]).model()
     assert manifest.encoder.fingerprint == encoder.fingerprint()
-    picture = open_dataset(DATA).split("val")[0].picture
-    pixels = torch.from_numpy(manifest.encoder.preparation.open(picture.read()))
+    image = open_dataset(DATA).split("val")[0].image
+    pixels = torch.from_numpy(manifest.encoder.preparation.open(image.read()))
     features = encoder.encode(pixels, ["grid:3", "grid"])
-    later: Any = model.transform
+    later: Any = network.transform
     with torch.no_grad():
-        wanted = model.confidence(model(features["grid:3"])).numpy()  # type: ignore[operator]
+        wanted = network.confidence(network(features["grid:3"])).numpy()  # type: ignore[operator]
         untrained = later.then(features["grid"])
         assert not torch.allclose(later(features["grid:3"]), untrained, atol=1e-3)
-    with open_bundle(tmp_path / "out") as suite:
-        np.testing.assert_allclose(suite.tagger(picture).scores, wanted[0], atol=1e-4)
+    with open_model(tmp_path / "out") as model:
+        np.testing.assert_allclose(model.tagger(image).scores, wanted[0], atol=1e-4)
 
 
 def test_runs_whose_networks_differ_are_no_suite(
@@ -138,7 +140,7 @@ def test_runs_whose_networks_differ_are_no_suite(
     assert "trained the network along" in line
     assert "export this one alone" in line
     assert not (tmp_path / "out").exists()
-    # One that only looked at pictures sees as the stored features do.
+    # One that only looked at images sees as the stored features do.
     check_shared(open_runs([runs["captions"], runs["looked"]]))
 
 
@@ -161,8 +163,18 @@ def test_a_smaller_one_says_what_it_costs(smaller: str, share: float, runs: dict
 def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
     runs: dict[str, Path], tmp_path: Path, refused: Callable[..., str]
 ) -> None:
-    suite = [runs["captions"], runs["tags"], runs["match"], "--matching", 2, "--doubtful", 0.1, "--again", 0.2]
-    assert export(*suite, "--smaller", "int8", "--measure", 4, "--out", tmp_path / "before").exit_code == 0
+    model = [
+        runs["captions"],
+        runs["tags"],
+        runs["match"],
+        "--rerank-weight",
+        2,
+        "--uncertain-below",
+        0.1,
+        "--retry-below",
+        0.2,
+    ]
+    assert export(*model, "--smaller", "int8", "--measure", 4, "--out", tmp_path / "before").exit_code == 0
     again = export(runs["later"], "--beside", tmp_path / "before", "--measure", 4, "--out", tmp_path / "after")
     assert again.exit_code == 0, again.stderr
     before, after = Bundle.open(tmp_path / "before"), Bundle.open(tmp_path / "after")
@@ -170,27 +182,27 @@ def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
     assert after.manifest.precision == "int8"
     assert {layout.name for layout in after.manifest.encoder.layouts} == {"grid", "grid:3", "full_network"}
     assert after.manifest.captioner is not None
-    assert (after.manifest.captioner.matching, after.manifest.captioner.doubtful) == (2, 0.1)
-    assert after.manifest.captioner.again == AgainPart("captioner-words.onnx", 0.2)
+    assert (after.manifest.captioner.rerank_weight, after.manifest.captioner.uncertain_below) == (2, 0.1)
+    assert after.manifest.captioner.retry == RetryPart("captioner-words.onnx", 0.2)
     assert "told again below a fit of 0.2" in after.manifest.captioner.scores[-1].protocol
     other = kept_of(before, open_runs([runs["match"]]), "int8").heads["captioner"]
     assert isinstance(other, CaptionerPart)
     # Of another retriever, that fit says nothing.
-    assert (other.matching, other.doubtful, other.again) == (2, None, None)
+    assert (other.rerank_weight, other.uncertain_below, other.retry) == (2, None, None)
     for name in (
         *("captioner-step.onnx", "captioner-words.onnx", "captioner.txt"),
-        *("retriever-pictures.onnx", "retriever-texts.onnx"),
+        *("retriever-images.onnx", "retriever-texts.onnx"),
     ):
         assert after.read(name) == before.read(name)
     assert export(runs["later"], "--out", tmp_path / "alone", "--smaller", "int8").exit_code == 0
-    picture = open_dataset(DATA).split("val")[0].picture
+    image = open_dataset(DATA).split("val")[0].image
     with (
-        open_bundle(tmp_path / "before") as old,
-        open_bundle(tmp_path / "after") as new,
-        open_bundle(tmp_path / "alone") as alone,
+        open_model(tmp_path / "before") as old,
+        open_model(tmp_path / "after") as new,
+        open_model(tmp_path / "alone") as alone,
     ):
-        assert new.captioner(picture).text == old.captioner(picture).text
-        np.testing.assert_allclose(new.tagger(picture).scores, alone.tagger(picture).scores, atol=1e-5)
+        assert new.captioner(image).text == old.captioner(image).text
+        np.testing.assert_allclose(new.tagger(image).scores, alone.tagger(image).scores, atol=1e-5)
     out = ("--out", tmp_path / "none")
     assert "sees with another encoder" in refused(runs["own"], *out, "--beside", tmp_path / "before")
     assert "--smaller int8" in refused(runs["tags"], *out, "--beside", tmp_path / "before", "--smaller", "fp16")
@@ -210,9 +222,9 @@ def test_mistakes_are_one_line_and_told_at_once(
     """`refused` sees nothing but the line: no graph had been made by then."""
     out = ["--out", tmp_path / "out"]
     assert "no 'int4' variant" in refused(runs["tags"], *out, "--smaller", "int4")
-    assert "needs a captioner and a retriever" in refused(runs["captions"], *out, "--matching", 1)
-    assert "--doubtful needs --matching" in refused(runs["captions"], *out, "--doubtful", 0.1)
-    assert "--again needs --matching" in refused(runs["captions"], *out, "--again", 0.1)
+    assert "needs a captioner and a retriever" in refused(runs["captions"], *out, "--rerank-weight", 1)
+    assert "--uncertain-below needs --rerank-weight" in refused(runs["captions"], *out, "--uncertain-below", 0.1)
+    assert "--retry-below needs --rerank-weight" in refused(runs["captions"], *out, "--retry-below", 0.1)
     assert "is a tagger, too" in refused(runs["tags"], runs["looked"], *out)
     assert "nothing in the split 'dev'" in refused(runs["tags"], *out, "--split", "dev")
     assert str(tmp_path / "absent") in refused(tmp_path / "absent", *out)

@@ -40,13 +40,13 @@ def test_loss_of_equal_scores_is_what_the_loss_says(settings: dict[str, Any], ba
 
 
 def test_guessed_recalls_are_those_of_random_rankings() -> None:
-    pictures, each, found, trials = 12, 3, 0, 4000
+    images, each, found, trials = 12, 3, 0, 4000
     chance = random.Random(0)
     for _ in range(trials):
-        ranks_of_captions = chance.sample(range(pictures * each), each)
-        rank_of_picture = chance.randrange(pictures)
-        found += sum(min(ranks_of_captions) < k for k in (1, 5, 10)) + sum(rank_of_picture < k for k in (1, 5, 10))
-    assert guessed_recalls(pictures, pictures * each) == pytest.approx(100 * found / trials, rel=0.02)
+        ranks_of_captions = chance.sample(range(images * each), each)
+        rank_of_image = chance.randrange(images)
+        found += sum(min(ranks_of_captions) < k for k in (1, 5, 10)) + sum(rank_of_image < k for k in (1, 5, 10))
+    assert guessed_recalls(images, images * each) == pytest.approx(100 * found / trials, rel=0.02)
 
 
 def test_where_learning_starts() -> None:

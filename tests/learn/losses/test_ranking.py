@@ -27,7 +27,7 @@ from seetell.learn.losses import (
 )
 
 DIAGONAL = torch.eye(6, dtype=torch.bool)
-# Pictures with three captions, one, two and none; the last caption describes two pictures.
+# Images with three captions, one, two and none; the last caption describes two images.
 RAGGED = torch.tensor(
     [[1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 0]]
 ).bool()
@@ -193,8 +193,8 @@ def test_gradients(loss: nn.Module, positives: Tensor) -> None:
 
 
 @EACH
-def test_captions_of_one_picture_do_not_touch_each_other(loss: nn.Module) -> None:
-    """However badly a picture's captions score against each other, none is pushed away by another."""
+def test_captions_of_one_image_do_not_touch_each_other(loss: nn.Module) -> None:
+    """However badly an image's captions score against each other, none is pushed away by another."""
     positives = positive_mask(torch.tensor([7, 8]), torch.tensor([7, 7, 7, 8]))
     scores = torch.tensor([[-0.9, 0.9, 0.1, 0.1], [0.1, 0.1, 0.1, 0.2]], requires_grad=True)
     loss(scores, positives).backward()

@@ -71,7 +71,7 @@ def test_loss_is_that_of_a_slow_loop(loss: nn.Module, slow) -> None:  # type: ig
     assert loss(logits(), TARGETS.bool()).item() == pytest.approx(expected)
 
 
-def test_softmax_is_that_of_a_slow_loop_over_pictures_with_labels() -> None:
+def test_softmax_is_that_of_a_slow_loop_over_images_with_labels() -> None:
     losses = []
     for x, y in zip(logits().tolist(), TARGETS.tolist(), strict=True):
         normaliser = math.log(sum(math.exp(a) for a in x))

@@ -1,4 +1,4 @@
-"""Caption metrics against pycocoevalcap's own, picture by picture."""
+"""Caption metrics against pycocoevalcap's own, image by image."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def sentence(rng: np.random.Generator) -> str:
 def corpus(request: pytest.FixtureRequest) -> tuple[list[str], list[list[str]]]:
     rng = np.random.default_rng(request.param)
     references = [[sentence(rng) for _ in range(rng.integers(1, 7))] for _ in range(150)]
-    # A third of the captions are a reference of their picture, a third one of another's, a third none at all.
+    # A third of the captions are a reference of their image, a third one of another's, a third none at all.
     captions = [
         [group[0], references[rng.integers(150)][0], sentence(rng)][i % 3] for i, group in enumerate(references)
     ]
@@ -58,11 +58,11 @@ def test_bleu_rouge_and_cider(corpus: tuple[list[str], list[list[str]]]) -> None
     whole, each = Bleu(4).compute_score(*theirs(corpus), verbose=0)
     for order in range(4):
         assert ours.metrics[f"bleu{order + 1}"] == pytest.approx(100 * whole[order], abs=1e-8)
-        np.testing.assert_allclose(ours.per_picture[f"bleu{order + 1}"], 100 * np.array(each[order]), atol=1e-8)
+        np.testing.assert_allclose(ours.per_image[f"bleu{order + 1}"], 100 * np.array(each[order]), atol=1e-8)
     for name, scorer in (("rouge_l", Rouge()), ("cider", Cider())):
         mean, scores = scorer.compute_score(*theirs(corpus))
         assert ours.metrics[name] == pytest.approx(100 * mean, abs=1e-8)
-        np.testing.assert_allclose(ours.per_picture[name], 100 * scores, atol=1e-8)
+        np.testing.assert_allclose(ours.per_image[name], 100 * scores, atol=1e-8)
 
 
 @pytest.mark.java
@@ -88,5 +88,5 @@ def test_meteor() -> None:
     with Meteor() as session:
         ours = score_captions(captions, references, tokenizer=str.split, meteor=session)
     assert ours.metrics["meteor"] == pytest.approx(100 * their_whole)
-    np.testing.assert_allclose(ours.per_picture["meteor"], 100 * np.array(their_each))
+    np.testing.assert_allclose(ours.per_image["meteor"], 100 * np.array(their_each))
     assert 5 < ours.metrics["meteor"] < 95

@@ -14,12 +14,12 @@ from seetell.similarity import by_name
 @pytest.mark.parametrize("name", ["cosine", "order", "euclidean"])
 def test_recalls(name: str) -> None:
     rng = np.random.default_rng(2)
-    pictures = rng.normal(size=(80, 16))
+    images = rng.normal(size=(80, 16))
     owner = rng.permutation(np.concatenate([np.arange(80), rng.integers(0, 80, size=170)]))
-    texts = pictures[owner] + 1.5 * rng.normal(size=(250, 16))
-    scores = torch.from_numpy(by_name(name).scores(pictures, texts))
+    texts = images[owner] + 1.5 * rng.normal(size=(250, 16))
+    scores = torch.from_numpy(by_name(name).scores(images, texts))
     right = torch.from_numpy(owner[None, :] == np.arange(80)[:, None])
-    found = retrieval_scores(pictures, texts, owner, similarity=by_name(name))
+    found = retrieval_scores(images, texts, owner, similarity=by_name(name))
     for k in (1, 5, 10):
         for side, given, wanted in ((found.image_to_text, scores, right), (found.text_to_image, scores.T, right.T)):
             hits = [retrieval_hit_rate(row, mask, top_k=k).item() for row, mask in zip(given, wanted, strict=True)]

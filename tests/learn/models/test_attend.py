@@ -1,4 +1,4 @@
-"""The attention captioner against the document's equations, written out."""
+"""The attention captioner against the paper's equations, written out."""
 
 from typing import Any
 
@@ -99,7 +99,7 @@ def test_places_are_drawn_as_often_as_their_probability_says() -> None:
     torch.testing.assert_close(taught.entropy[:, 0], expected.expand(4000))
 
 
-def test_for_half_of_the_pictures_the_place_is_its_expectation() -> None:
+def test_for_half_of_the_images_the_place_is_its_expectation() -> None:
     model = make(attention="hard", gate=False, dropout=0.0).train()
     soft = make(attention="soft", gate=False, dropout=0.0)
     soft.load_state_dict(model.state_dict())

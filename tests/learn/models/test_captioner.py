@@ -1,61 +1,34 @@
 """What holds for every captioner."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import cross_entropy, log_softmax
 
+from helpers.captioners import (
+    ATTENDING,
+    FEATURES,
+    LEVELS,
+    PLACES,
+    SETTINGS,
+    START,
+    WORDS,
+    captions,
+    given,
+    images,
+    make,
+)
 from seetell.learn.models import build
-from seetell.learn.models.captioner import Captioner, select
+from seetell.learn.models.captioner import select
 from seetell.learn.recipes import RecipeError
-
-WORDS, FEATURES, PLACES = 23, 12, 6
-LEVELS = 15  # features of stages, in two rows below the places
-START = 1
-SETTINGS = {
-    "merge": {"kind": "merge", "units": 32, "word_dimensions": 8},
-    "initial": {"kind": "initial", "units": 32, "word_dimensions": 16},
-    "convolutional": {"kind": "convolutional", "width": 32, "word_dimensions": 16, "kernel": 3},
-    "attend-soft": {"kind": "attend", "units": 32, "word_dimensions": 16, "attention_dimensions": 16},
-    "attend-hard": {"kind": "attend", "attention": "hard", "gate": False, "units": 32, "word_dimensions": 16},
-    "attend-narrow": {"kind": "attend", "units": 32, "word_dimensions": 16, "annotation_dimensions": 8, "tied": True},
-    "attend-levels": {"kind": "attend", "units": 32, "word_dimensions": 16, "levels_dropout": 0.0},
-}
-ATTENDING = [name for name in SETTINGS if name.startswith(("attend", "convolutional"))]
-Make = Callable[..., Captioner]
-
-
-def make(name: str, seed: int = 0, **more: object) -> Captioner:
-    torch.manual_seed(seed)
-    model = build({**SETTINGS[name], **more}, words=WORDS, transform=nn.Identity(), **given(name))
-    assert isinstance(model, Captioner)
-    return model.eval()
-
-
-def given(name: str) -> dict[str, int]:
-    """What the features decide."""
-    return {"features": FEATURES, **({"levels": LEVELS} if name == "attend-levels" else {})}
-
-
-def pictures(name: str, count: int = 4) -> Tensor:
-    places = PLACES + 2 if name == "attend-levels" else PLACES
-    shape = (count, places, FEATURES) if name in ATTENDING else (count, FEATURES)
-    return torch.randn(shape, generator=torch.Generator().manual_seed(5))
-
-
-def captions(count: int = 4, length: int = 7) -> Tensor:
-    tokens = torch.randint(2, WORDS, (count, length), generator=torch.Generator().manual_seed(6))
-    tokens[:, 0] = START
-    return tokens
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_telling_word_by_word_equals_reading_the_whole_caption(name: str) -> None:
-    model, features, tokens = make(name), pictures(name), captions()
+    model, features, tokens = make(name), images(name), captions()
     taught = model(features, tokens)
     assert taught.logits.shape == (4, 7, WORDS)
     state = model.start(features)
@@ -71,7 +44,7 @@ def test_telling_word_by_word_equals_reading_the_whole_caption(name: str) -> Non
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_state_keeps_its_shape_and_what_is_called_constant(name: str) -> None:
-    model, features = make(name), pictures(name)
+    model, features = make(name), images(name)
     first = model.start(features)
     _, second, _ = model.step(torch.full((4,), START), first)
     assert {key: value.shape for key, value in first.items()} == {key: value.shape for key, value in second.items()}
@@ -82,7 +55,7 @@ def test_the_state_keeps_its_shape_and_what_is_called_constant(name: str) -> Non
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_chosen_rows_go_on_as_they_would_have(name: str) -> None:
-    model, features, tokens = make(name), pictures(name), captions()
+    model, features, tokens = make(name), images(name), captions()
     _, state, _ = model.step(tokens[:, 0], model.start(features))
     whole, _, _ = model.step(tokens[:, 1], state)
     rows = torch.tensor([2, 0, 2])
@@ -92,7 +65,7 @@ def test_chosen_rows_go_on_as_they_would_have(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_later_word_changes_nothing_earlier(name: str) -> None:
-    model, features, tokens = make(name), pictures(name), captions()
+    model, features, tokens = make(name), images(name), captions()
     changed = tokens.clone()
     changed[:, 4] = (tokens[:, 4] - 1) % (WORDS - 2) + 2
     before, after = model(features, tokens).logits, model(features, changed).logits
@@ -102,7 +75,7 @@ def test_a_later_word_changes_nothing_earlier(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_padding_and_neighbours_change_nothing(name: str) -> None:
-    model, features, tokens = make(name), pictures(name), captions()
+    model, features, tokens = make(name), images(name), captions()
     tokens[1, 5:] = 0
     together = model(features, tokens).logits[1, :5]
     alone = model(features[1:2], tokens[1:2, :5]).logits[0]
@@ -111,7 +84,7 @@ def test_padding_and_neighbours_change_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_leaving_padding_out_changes_neither_words_nor_gradients(name: str) -> None:
-    model, features, tokens = make(name), pictures(name), captions()
+    model, features, tokens = make(name), images(name), captions()
     for row, length in enumerate((7, 6, 6, 3)):
         tokens[row, length:] = 0
     mask, weights = tokens != 0, torch.randn(4, 7, WORDS)
@@ -127,23 +100,23 @@ def test_leaving_padding_out_changes_neither_words_nor_gradients(name: str) -> N
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_the_picture_matters(name: str) -> None:
+def test_the_image_matters(name: str) -> None:
     model, tokens = make(name), captions()
-    first, second = pictures(name), pictures(name).flip(0)
+    first, second = images(name), images(name).flip(0)
     difference = (model(first, tokens).logits - model(second, tokens).logits).abs()
     assert difference.amax(2).min() > 1e-5
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_captions_of_one_picture_share_its_features(name: str) -> None:
-    model, features, tokens = make(name), pictures(name), captions(6)
+def test_captions_of_one_image_share_its_features(name: str) -> None:
+    model, features, tokens = make(name), images(name), captions(6)
     rows = torch.tensor([0, 0, 3, 1, 1, 1])
     torch.testing.assert_close(model(features, tokens, rows).logits, model(features[rows], tokens).logits)
 
 
 @pytest.mark.parametrize("name", ATTENDING)
 def test_attention_is_a_distribution_over_places(name: str) -> None:
-    attention = make(name)(pictures(name), captions()).attention
+    attention = make(name)(images(name), captions()).attention
     assert attention is not None
     assert attention.shape == (4, 7, PLACES)
     assert attention.min() >= 0
@@ -152,7 +125,7 @@ def test_attention_is_a_distribution_over_places(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_handful_of_captions_is_learned_by_heart(name: str) -> None:
-    model, features, tokens = make(name, dropout=0.0), pictures(name), captions()
+    model, features, tokens = make(name, dropout=0.0), images(name), captions()
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     model.train()
     torch.manual_seed(1)
@@ -173,7 +146,7 @@ def test_a_handful_of_captions_is_learned_by_heart(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_weights_written_and_read_again_tell_the_same(name: str, tmp_path: Path) -> None:
-    model, features, tokens = make(name), pictures(name), captions()
+    model, features, tokens = make(name), images(name), captions()
     save_file({key: value.clone() for key, value in model.state_dict().items()}, tmp_path / "model.safetensors")
     other = make(name, seed=9)
     assert not torch.equal(other(features, tokens).logits, model(features, tokens).logits)
@@ -192,7 +165,7 @@ def test_given_word_vectors_are_used_and_left_alone_when_frozen(name: str) -> No
             vectors=vectors.clone(),
             **given(name),
         )
-        model(pictures(name), captions()).logits.square().sum().backward()
+        model(images(name), captions()).logits.square().sum().backward()
         table = model.words.table.weight
         assert torch.equal(table, vectors)
         assert table.requires_grad is not freeze
@@ -200,7 +173,7 @@ def test_given_word_vectors_are_used_and_left_alone_when_frozen(name: str) -> No
 
 
 def test_levels_below_the_grid_are_read_and_filling_is_not() -> None:
-    model, features, tokens = make("attend-levels"), pictures("attend-levels"), captions()
+    model, features, tokens = make("attend-levels"), images("attend-levels"), captions()
     told = model(features, tokens).logits
     filling, level = features.clone(), features.clone()
     filling[:, -1, LEVELS - FEATURES :] += 1

@@ -20,33 +20,33 @@ def make(kind: str, seed: int = 0, **more: object) -> nn.Module:
     return build({"kind": kind, **more}, features=FEATURES, labels=LABELS, transform=nn.Identity()).eval()
 
 
-def pictures(kind: str, count: int = 5) -> torch.Tensor:
+def images(kind: str, count: int = 5) -> torch.Tensor:
     shape = (count, FEATURES) if kind == "classifier" else (count, PLACES, FEATURES)
     return torch.randn(shape, generator=torch.Generator().manual_seed(2))
 
 
 def test_residual_attention_written_out() -> None:
     model = make("grid_classifier", temperatures=[1.0, 4.0], weight=0.3, hidden=7)
-    features = pictures("grid_classifier")
+    features = images("grid_classifier")
     with torch.no_grad():
         z = model.hidden(features).double().numpy()
         logits, looks = model(features).numpy(), model.attention(features).numpy()
-    for picture in range(5):
+    for image in range(5):
         for label in range(LABELS):
             total, attention = 0.0, np.zeros(PLACES)
             for head, temperature in zip(model.heads, (1.0, 4.0), strict=True):
                 w, b = head.weight[label].detach().double().numpy(), head.bias[label].item()
-                s = [float(w @ z[picture, place]) + b for place in range(PLACES)]
+                s = [float(w @ z[image, place]) + b for place in range(PLACES)]
                 a = np.exp(temperature * np.array(s))
                 a /= a.sum()
                 total += np.mean(s) + 0.3 * sum(a * s)
                 attention += a / 2
-            assert logits[picture, label] == pytest.approx(total, abs=1e-5)
-            np.testing.assert_allclose(looks[picture, :, label], attention, atol=1e-6)
+            assert logits[image, label] == pytest.approx(total, abs=1e-5)
+            np.testing.assert_allclose(looks[image, :, label], attention, atol=1e-6)
 
 
 def test_temperatures_lead_from_the_mean_to_the_maximum() -> None:
-    features = pictures("grid_classifier")
+    features = images("grid_classifier")
 
     def logits(temperature: float) -> torch.Tensor:
         model = make("grid_classifier", temperatures=[temperature], weight=1.0)
@@ -62,7 +62,7 @@ def test_temperatures_lead_from_the_mean_to_the_maximum() -> None:
 
 
 def test_order_of_places_does_not_count() -> None:
-    model, features = make("grid_classifier", hidden=5), pictures("grid_classifier")
+    model, features = make("grid_classifier", hidden=5), images("grid_classifier")
     torch.testing.assert_close(model(features), model(features.flip(1)))
 
 
@@ -87,7 +87,7 @@ def test_dropout_takes_a_feature_from_all_places() -> None:
 
 @pytest.mark.parametrize("kind", ["classifier", "grid_classifier"])
 def test_a_handful_is_learned_by_heart(kind: str, tmp_path: Path) -> None:
-    model, features = make(kind, dropout=0.0).train(), pictures(kind)
+    model, features = make(kind, dropout=0.0).train(), images(kind)
     targets = torch.randint(0, 2, (5, LABELS), generator=torch.Generator().manual_seed(1)).float()
     optimiser = torch.optim.Adam(model.parameters(), lr=0.1)
     for _ in range(150):
@@ -105,7 +105,7 @@ def test_a_handful_is_learned_by_heart(kind: str, tmp_path: Path) -> None:
 
 
 def test_the_baseline_is_a_linear_layer() -> None:
-    model, features = make("classifier", dropout=0.5), pictures("classifier")
+    model, features = make("classifier", dropout=0.5), images("classifier")
     assert sum(p.numel() for p in model.parameters()) == (FEATURES + 1) * LABELS
     assert not model.output.bias.any()
     torch.testing.assert_close(model(features), features @ model.output.weight.T)

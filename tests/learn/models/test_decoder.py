@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from test_captioner import SETTINGS, START, captions, make, pictures
 
+from helpers.captioners import SETTINGS, START, captions, images, make
 from seetell.decoding.protocol import attention_of
 from seetell.learn.models.captioner import select
 from seetell.learn.models.decoder import TorchDecoder
@@ -13,8 +13,8 @@ from seetell.learn.models.decoder import TorchDecoder
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("rows", [[1, 0, 3, 3, 5, 4], [0, 0, 1, 3, 4, 5], [5, 2], [5, 4], [2, 0, 4, 5]])
 def test_rows_are_moved_as_the_model_itself_would(name: str, rows: list[int]) -> None:
-    """Beams that change places within a picture, beams that leave theirs, pictures that end or change places."""
-    model, features = make(name), pictures(name, 3).repeat_interleave(2, 0)
+    """Beams that change places within an image, beams that leave theirs, images that end or change places."""
+    model, features = make(name), images(name, 3).repeat_interleave(2, 0)
     decoder = TorchDecoder(model)
     tokens = captions(6)
     held = decoder.select(decoder.start(features[::2].numpy()), np.array([0, 0, 1, 1, 2, 2]))
@@ -35,9 +35,9 @@ def test_rows_are_moved_as_the_model_itself_would(name: str, rows: list[int]) ->
     np.testing.assert_allclose(after, wanted.detach().numpy(), atol=1e-5)
 
 
-def test_what_a_picture_holds_is_kept_once_and_not_copied_while_its_beams_change_places() -> None:
+def test_what_an_image_holds_is_kept_once_and_not_copied_while_its_beams_change_places() -> None:
     decoder = TorchDecoder(make("attend-soft"))
-    first = decoder.start(pictures("attend-soft", 2).numpy())
+    first = decoder.start(images("attend-soft", 2).numpy())
     held = decoder.select(first, np.array([0, 0, 1, 1]))
     _, held, _ = decoder.step(np.full(4, START), held)
     swapped = decoder.select(held, np.array([1, 0, 3, 3]))

@@ -1,4 +1,4 @@
-"""The label-sequence models against the document's equations, written out in NumPy."""
+"""The label-sequence models against the paper's equations, written out in NumPy."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -43,7 +43,7 @@ def disturbed(model: LabelSequence) -> LabelSequence:
     return model
 
 
-def pictures(count: int = 4) -> Tensor:
+def images(count: int = 4) -> Tensor:
     return torch.randn(count, sum(SECTIONS), generator=torch.Generator().manual_seed(5))
 
 
@@ -55,7 +55,7 @@ def sequences(count: int = 4, length: int = 5) -> Tensor:
 
 
 class WrittenOut:
-    """Sections 3.1 to 3.4 for one picture, one label at a time, with row vectors as in the document."""
+    """Sections 3.1 to 3.4 for one image, one label at a time, with row vectors as in the paper."""
 
     def __init__(self, model: LabelSequence, features: Vector) -> None:
         self.p = {name: value.double().numpy() for name, value in model.state_dict().items()}
@@ -75,17 +75,17 @@ class WrittenOut:
     def begin(self) -> tuple[Vector, Vector, list[Vector]]:
         """The first states, and what attention looks at."""
         h = c = np.zeros(self.units)
-        picture = self.sections[-1]
+        image = self.sections[-1]
         levels = [
             self.linear(f"levels.maps.{i}", s) for i, s in enumerate(self.sections) if "levels.maps.0.bias" in self.p
         ]
         if self.part == "init-hidden":
-            h = self.linear("picture_map", picture)
+            h = self.linear("image_map", image)
         elif self.part == "init-both":
-            both = self.linear("picture_map", picture)
+            both = self.linear("image_map", image)
             h, c = both[: self.units], both[self.units :]
         elif self.part == "init-input":
-            h, c = self.lstm("recurrent", self.linear("picture_map", picture), h, c)
+            h, c = self.lstm("recurrent", self.linear("image_map", image), h, c)
         elif self.part.startswith("seq2seq"):
             read = []
             for level in levels:
@@ -120,8 +120,8 @@ class WrittenOut:
                 context = sum(weight * out for weight, out in zip(a, outputs, strict=True))  # (5)
                 looks.append(a)
             if self.part == "joint":
-                picture = context if attends else self.sections[-1]
-                joint = np.tanh(h @ self.p["state_map.weight"].T + picture @ self.p["picture_map.weight"].T)  # (1)
+                image = context if attends else self.sections[-1]
+                joint = np.tanh(h @ self.p["state_map.weight"].T + image @ self.p["image_map.weight"].T)  # (1)
                 scores.append(joint @ self.p["labels.weight"].T)  # (2)
             else:
                 d = h
@@ -133,7 +133,7 @@ class WrittenOut:
 
 @every_variant
 def test_equations(part: str, attention: bool) -> None:
-    model, features, tokens = disturbed(make(part, attention)), pictures(), sequences()
+    model, features, tokens = disturbed(make(part, attention)), images(), sequences()
     taught = model(features, tokens)
     assert taught.logits.shape == (4, 5, WORDS)
     for row in range(4):
@@ -146,7 +146,7 @@ def test_equations(part: str, attention: bool) -> None:
 
 @every_variant
 def test_telling_label_by_label_equals_reading_the_whole_sequence(part: str, attention: bool) -> None:
-    model, features, tokens = disturbed(make(part, attention)), pictures(), sequences()
+    model, features, tokens = disturbed(make(part, attention)), images(), sequences()
     taught = model(features, tokens)
     state = model.start(features)
     for place in range(tokens.shape[1]):
@@ -163,7 +163,7 @@ def test_telling_label_by_label_equals_reading_the_whole_sequence(part: str, att
 
 @every_variant
 def test_padding_and_neighbours_change_nothing(part: str, attention: bool) -> None:
-    model, features, tokens = disturbed(make(part, attention)), pictures(), sequences()
+    model, features, tokens = disturbed(make(part, attention)), images(), sequences()
     whole = model(features, tokens)
     tokens[0, 2:] = tokens[2, 4:] = PAD
     taught = model(features, tokens)
@@ -175,7 +175,7 @@ def test_padding_and_neighbours_change_nothing(part: str, attention: bool) -> No
 
 @every_variant
 def test_chosen_rows_go_on_as_they_would_have(part: str, attention: bool) -> None:
-    model, features, tokens = make(part, attention), pictures(), sequences()
+    model, features, tokens = make(part, attention), images(), sequences()
     _, state, _ = model.step(tokens[:, 0], model.start(features))
     whole, _, _ = model.step(tokens[:, 1], state)
     rows = torch.tensor([2, 0, 2])
@@ -184,15 +184,15 @@ def test_chosen_rows_go_on_as_they_would_have(part: str, attention: bool) -> Non
 
 
 @every_variant
-def test_the_picture_matters_at_every_step(part: str, attention: bool) -> None:
+def test_the_image_matters_at_every_step(part: str, attention: bool) -> None:
     model, tokens = make(part, attention), sequences()
-    difference = (model(pictures(), tokens).logits - model(pictures().flip(0), tokens).logits).abs()
+    difference = (model(images(), tokens).logits - model(images().flip(0), tokens).logits).abs()
     assert difference.amax(2).min() > 1e-5
 
 
 @every_variant
 def test_a_handful_is_learned_by_heart_and_told_without_repeating(part: str, attention: bool) -> None:
-    model, features = make(part, attention, picture_dropout=0.0, units=24).train(), pictures()
+    model, features = make(part, attention, image_dropout=0.0, units=24).train(), images()
     tokens = torch.cat([sequences(), torch.full((4, 1), END)], dim=1)
     tokens[1, 3:] = torch.tensor([END, PAD, PAD])
     optimiser = torch.optim.Adam(model.parameters(), lr=0.02)
@@ -215,9 +215,9 @@ def test_a_handful_is_learned_by_heart_and_told_without_repeating(part: str, att
 def test_weights_written_and_read_again_tell_the_same(part: str, attention: bool, tmp_path: Path) -> None:
     model, other = make(part, attention), make(part, attention, seed=9)
     save_file(dict(model.state_dict()), tmp_path / "model.safetensors")
-    assert not torch.equal(other(pictures(), sequences()).logits, model(pictures(), sequences()).logits)
+    assert not torch.equal(other(images(), sequences()).logits, model(images(), sequences()).logits)
     other.load_state_dict(load_file(tmp_path / "model.safetensors"))
-    assert torch.equal(other(pictures(), sequences()).logits, model(pictures(), sequences()).logits)
+    assert torch.equal(other(images(), sequences()).logits, model(images(), sequences()).logits)
 
 
 def parameters(model: nn.Module) -> int:
@@ -273,7 +273,7 @@ def test_given_vectors_are_where_embeddings_start_and_the_others_are_drawn() -> 
     assert table.isfinite().all()
     assert (table[~known].abs().amax(1) > 0).all()
     assert model.labels.weight.shape == (WORDS, SMALL["label_dimensions"])
-    given(pictures(), sequences()).logits.square().sum().backward()
+    given(images(), sequences()).logits.square().sum().backward()
     assert table.grad.abs().sum() > 0
 
 
@@ -281,7 +281,7 @@ def test_pooled_features_are_one_level() -> None:
     model = make("init-both", False, sections=(6,))
     levels = make("init-both", False)
     levels.load_state_dict(model.state_dict())
-    features = pictures()
+    features = images()
     torch.testing.assert_close(model(features[:, -6:], sequences()).logits, levels(features, sequences()).logits)
     for part, attention in (("joint", True), ("init-both", True), ("seq2seq-shared", False)):
         with pytest.raises(RecipeError, match="levels"):
@@ -289,8 +289,8 @@ def test_pooled_features_are_one_level() -> None:
 
 
 def test_dropout_is_on_inputs_and_outputs_of_the_lstm_only_in_training() -> None:
-    model = make("seq2seq-shared", True, dropout=0.5, picture_dropout=0.0)
-    features, tokens = pictures(), sequences()
+    model = make("seq2seq-shared", True, dropout=0.5, image_dropout=0.0)
+    features, tokens = images(), sequences()
     assert torch.equal(model(features, tokens).logits, model(features, tokens).logits)
     model.train()
     assert not torch.equal(model(features, tokens).logits, model(features, tokens).logits)

@@ -1,4 +1,4 @@
-"""The merge captioner against the document's own layer table and data matrix."""
+"""The merge captioner against the paper's own layer table and data matrix."""
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ TABLE = [
     (2, [9, 10, 12, 2, 5, 11, 6], 7),
     (2, [9, 10, 12, 2, 5, 11, 6, 7], 3),
 ]
-LONGEST = 34  # the document pads every partial caption to its longest
+LONGEST = 34  # the paper pads every partial caption to its longest
 
 
 def parameters(model: nn.Module) -> int:
@@ -38,7 +38,7 @@ def parameters(model: nn.Module) -> int:
 def test_the_layer_table() -> None:
     model = Merge(2048, 1848, nn.Identity(), word_dimensions=50)
     assert parameters(model.words) == 92_400
-    assert parameters(model.picture) == 524_544
+    assert parameters(model.image) == 524_544
     assert parameters(model.recurrent) == 314_368
     assert parameters(model.dense) == 65_792
     assert parameters(model.output) == 474_936
@@ -54,15 +54,15 @@ def test_the_data_matrix_of_the_worked_example() -> None:
     assert built == TABLE
 
 
-def expanded_loss(model: Merge, pictures: Tensor) -> Tensor:
-    """The document's way: a row for each partial caption, padded to the longest, the LSTM's state after its last word.
+def expanded_loss(model: Merge, images: Tensor) -> Tensor:
+    """The paper's way: a row for each partial caption, padded to the longest, the LSTM's state after its last word.
 
     Recomputed with PyTorch's own LSTM, whose gates come in another order and whose second bias is left at zero.
     """
     partial = torch.zeros(len(TABLE), LONGEST, dtype=torch.long)
     for row, (_, words, _) in enumerate(TABLE):
         partial[row, : len(words)] = torch.tensor(words)
-    picture = pictures[[number - 1 for number, _, _ in TABLE]]
+    image = images[[number - 1 for number, _, _ in TABLE]]
     target = torch.tensor([word for _, _, word in TABLE])
     lstm = nn.LSTM(model.words.dimensions, model.recurrent.units, batch_first=True)
 
@@ -79,25 +79,25 @@ def expanded_loss(model: Merge, pictures: Tensor) -> Tensor:
     lengths = [len(words) for _, words, _ in TABLE]
     packed = pack_padded_sequence(model.words(partial), lengths, batch_first=True, enforce_sorted=False)
     _, (last, _) = torch.func.functional_call(lstm, weights, (packed,))
-    merged = model.picture(picture).relu() + last[0]
+    merged = model.image(image).relu() + last[0]
     return cross_entropy(model.output(model.dense(merged).relu()), target)
 
 
-def whole_loss(model: Merge, pictures: Tensor) -> Tensor:
+def whole_loss(model: Merge, images: Tensor) -> Tensor:
     tokens = torch.zeros(2, max(map(len, numbers())), dtype=torch.long)
     for row, caption in enumerate(numbers()):
         tokens[row, : len(caption)] = torch.tensor(caption)
-    logits = model(pictures, tokens[:, :-1]).logits
+    logits = model(images, tokens[:, :-1]).logits
     return cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=0)
 
 
 def test_whole_captions_equal_the_expanded_table_in_loss_and_gradients() -> None:
     torch.manual_seed(0)
     model = Merge(20, len(VOCABULARY), nn.Identity(), units=16, word_dimensions=6, dropout=0.0).double()
-    pictures = torch.randn(2, 20, dtype=torch.double)
+    images = torch.randn(2, 20, dtype=torch.double)
     torch.set_default_dtype(torch.double)
     try:
-        expanded, whole = expanded_loss(model, pictures), whole_loss(model, pictures)
+        expanded, whole = expanded_loss(model, images), whole_loss(model, images)
     finally:
         torch.set_default_dtype(torch.float)
     torch.testing.assert_close(whole, expanded)

@@ -76,7 +76,7 @@ MODELS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
     ),
     "sentence_match": (
         lambda: build(
-            {"kind": "sentence_match", "dimensions": 16, "hidden": 20, "picture_dropout": 0.1, "text_dropout": 0.1},
+            {"kind": "sentence_match", "dimensions": 16, "hidden": 20, "image_dropout": 0.1, "text_dropout": 0.1},
             features=FEATURES,
             transform=nn.Identity(),
             sentences=tiny_sentences(),
@@ -117,7 +117,7 @@ def test_both_sides_are_unit_vectors_of_one_space(name: str) -> None:
     make, shape = MODELS[name]
     model = make().eval()
     features, tokens, lengths = handful(shape)
-    for side in (model.pictures(features), model.texts(tokens, lengths)):
+    for side in (model.images(features), model.texts(tokens, lengths)):
         assert side.shape == (12, model.dimensions) == (12, 16)
         assert torch.allclose(side.norm(dim=1), torch.ones(12), atol=1e-5)
         assert not name.endswith("absolute") or (side >= 0).all()
@@ -144,12 +144,12 @@ def test_a_handful_is_learned_by_heart(name: str) -> None:
     loss: nn.Module = MaxOfHinges(0.2) if "order" not in name else Contrastive()
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(150):
-        scores = model.pictures(features) @ model.texts(tokens, lengths).T
+        scores = model.images(features) @ model.texts(tokens, lengths).T
         optimiser.zero_grad()
         loss(scores, torch.eye(12, dtype=torch.bool)).backward()
         optimiser.step()
     model.eval()
-    scores = model.pictures(features) @ model.texts(tokens, lengths).T
+    scores = model.images(features) @ model.texts(tokens, lengths).T
     assert (scores.argmax(0) == torch.arange(12)).float().mean() >= 0.9
     assert (scores.argmax(1) == torch.arange(12)).float().mean() >= 0.9
 
@@ -161,7 +161,7 @@ def test_saved_and_loaded_it_gives_the_same(name: str, tmp_path: Path) -> None:
     features, tokens, lengths = handful(shape)
     save_file(model.state_dict(), tmp_path / "model.safetensors")
     other.load_state_dict(load_file(tmp_path / "model.safetensors"))
-    assert torch.equal(model.pictures(features), other.pictures(features))
+    assert torch.equal(model.images(features), other.images(features))
     assert torch.equal(model.texts(tokens, lengths), other.texts(tokens, lengths))
 
 
@@ -201,11 +201,11 @@ def test_what_a_sentence_encoder_hardly_uses_has_a_finite_gradient() -> None:
         model.encoder[-1].outer_norm.weight[3] = 1e-32
         model.encoder[-1].outer_norm.bias[3] = 0
     features, tokens, lengths = handful((FEATURES,))
-    readings = model.read(tokens, lengths)
+    text_states = model.read(tokens, lengths)
     with torch.no_grad():
-        model.fit_texts(model.eval().summed(readings, lengths))
+        model.fit_texts(model.eval().summed(text_states, lengths))
     assert model.text_transform.scale.max() > 1e30
-    (model.train().pictures(features) * model.texts_read(readings, lengths)).sum().backward()
+    (model.train().images(features) * model.texts_read(text_states, lengths)).sum().backward()
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
     assert len(gradients) > 10
     assert all(torch.linalg.vector_norm(gradient).isfinite() for gradient in gradients)
@@ -215,8 +215,8 @@ def test_captions_trained_on_by_length_are_in_their_order(monkeypatch: pytest.Mo
     model = MODELS["sentence_match, a layer trained"][0]()
     monkeypatch.setattr("seetell.learn.models.sentence_match.AT_ONCE", 5)
     _, tokens, lengths = handful((FEATURES,))
-    readings = model.read(tokens, lengths)
-    by_length, at_once = model.train().summed(readings, lengths), model.eval().summed(readings, lengths)
+    text_states = model.read(tokens, lengths)
+    by_length, at_once = model.train().summed(text_states, lengths), model.eval().summed(text_states, lengths)
     assert torch.allclose(by_length, at_once, atol=1e-6)
 
 
@@ -230,14 +230,14 @@ def test_more_layers_than_there_are_cannot_be_trained() -> None:
 def test_the_frozen_part_of_the_text_side_can_be_read_before(name: str) -> None:
     model = MODELS[name][0]().eval()
     _, tokens, lengths = handful((FEATURES,))
-    readings = model.read(tokens, lengths)
+    text_states = model.read(tokens, lengths)
     with torch.no_grad():
-        summed = model.summed(readings, lengths)
+        summed = model.summed(text_states, lengths)
     model.fit_texts(summed)
     scaled = model.text_transform(summed)
     assert torch.allclose(scaled.mean(0), torch.zeros(16), atol=1e-5)
     assert torch.allclose(scaled.std(0, correction=0), torch.ones(16), atol=1e-4)
-    assert torch.equal(model.texts_read(readings, lengths), model.texts(tokens, lengths))
+    assert torch.equal(model.texts_read(text_states, lengths), model.texts(tokens, lengths))
 
 
 def test_given_word_vectors_of_two_branch_stay_as_they_are() -> None:

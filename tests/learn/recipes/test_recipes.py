@@ -104,7 +104,7 @@ def test_every_recipe_of_the_package_can_be_read(name: str, budget: str) -> None
 
 
 def test_table_1_of_vilalta() -> None:
-    """A few cells of Table 1, typed in again from the document."""
+    """A few cells of Table 1, typed in again from the paper."""
     wanted = [f"{embedding}-{pipeline}" for embedding in ("fc7", "fne") for pipeline in PIPELINES]
     assert set(wanted) <= set(recipes.available())
 

@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 from seetell.cli import app
 from seetell.decoding import Decoded
 from seetell.learn.recipes import load
-from seetell.learn.training.caption_figures import PREDICTIONS, read_captions
-from seetell.learn.training.caption_sheets import (
+from seetell.learn.reproduction.caption_figures import PREDICTIONS, read_captions
+from seetell.learn.tasks.captioning.sheets import (
     attention_on_things,
     write_attention_sheets,
 )
-from seetell.learn.training.materials import captioned
+from seetell.learn.training.data import captioned
 from seetell.learn.training.run import Run, family, train
 from seetell.progress import SILENT
 
@@ -29,9 +29,9 @@ def soft(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_sheets_are_written(soft: Run, tmp_path: Path) -> None:
-    records, pictures = soft.materials(["scenes:40"], "test", root=None, progress=SILENT).split("test", captioned)
-    one = write_attention_sheets({"soft": (soft, pictures)}, records, [1, 3], tmp_path / "one")
-    two = {"soft": (soft, pictures), "again": (soft, pictures)}
+    records, images = soft.training_data(["scenes:40"], "test", root=None, progress=SILENT).split("test", captioned)
+    one = write_attention_sheets({"soft": (soft, images)}, records, [1, 3], tmp_path / "one")
+    two = {"soft": (soft, images), "again": (soft, images)}
     both = write_attention_sheets(two, records, [1, 3], tmp_path / "both")
     assert len(one) == len(both) == 2
     for alone, pair in zip(one, both, strict=True):
@@ -42,21 +42,21 @@ def test_a_page_of_what_a_run_tells(soft: Run, tmp_path: Path) -> None:
     command = ["evaluate", str(soft.path), "--data", "scenes:40", "--sheet", str(tmp_path)]
     told = CliRunner().invoke(app, command)
     assert told.output.endswith(f"Examples: {tmp_path}\n")
-    pictures = {path.name for path in tmp_path.glob("*.png")}
-    assert {"best.png", "worst.png", "random.png"} < pictures
-    assert len(pictures) == 3 + 4  # scenes:40 has four test pictures
+    images = {path.name for path in tmp_path.glob("*.png")}
+    assert {"best.png", "worst.png", "random.png"} < images
+    assert len(images) == 3 + 4  # scenes:40 has four test images
     for page in ("captions.html", "captions.md"):
         text = (tmp_path / page).read_text(encoding="utf-8")
-        assert all(name in text for name in pictures)
+        assert all(name in text for name in images)
         assert "scenes, split test: beam 2" in text
 
 
 def test_captions_of_a_test_are_kept(soft: Run, tmp_path: Path) -> None:
-    materials = soft.materials(["scenes:40"], "test", root=None, progress=SILENT)
+    training_data = soft.training_data(["scenes:40"], "test", root=None, progress=SILENT)
     options = {"predictions": tmp_path / PREDICTIONS, "meteor": False}
-    result = family("captions").evaluate(soft, materials, "test", options)
+    result = family("captions").evaluate(soft, training_data, "test", options)
     told = read_captions(tmp_path / PREDICTIONS)
-    assert [one.picture for one in told] == [record.key for record in materials.dataset.split("test")]
+    assert [one.image for one in told] == [record.key for record in training_data.dataset.split("test")]
     assert np.mean([one.cider for one in told]) == pytest.approx(result["metrics"]["cider"])
     assert result["seconds_telling"] > 0
 
@@ -64,7 +64,7 @@ def test_captions_of_a_test_are_kept(soft: Run, tmp_path: Path) -> None:
 def test_looking_at_what_is_named(soft: Run) -> None:
     """Captions whose attention is put, by hand, on the boxes they name, and beside them."""
     assert soft.vocabulary is not None
-    records, _ = soft.materials(["scenes:40"], "test", root=None, progress=SILENT).split("test", captioned)
+    records, _ = soft.training_data(["scenes:40"], "test", root=None, progress=SILENT).split("test", captioned)
     gains = {}
     for where in ("on", "beside"):
         told = []

@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from seetell.cli import app
 from seetell.errors import SeetellError
-from seetell.learn.batching import Sequences
 from seetell.learn.recipes import Recipe, RecipeError, load
+from seetell.learn.tasks.captioning.decode import DecodingSettings
+from seetell.learn.tasks.captioning.task import CaptionedImages, CaptionTask
 from seetell.learn.training import checkpoints
-from seetell.learn.training.captions import CaptionTask, ToldPictures
+from seetell.learn.training.batching import Sequences
 from seetell.learn.training.run import Run, family, train
-from seetell.learn.training.telling import DecodingSettings
 from seetell.progress import SILENT
 from seetell.text import Vocabulary, ptb
 
@@ -34,7 +34,7 @@ def small(name: str, *more: str) -> Recipe:
         "encoder.name=test_efficientnet@random",
         "phases.epochs=2",
         "phases.learning_rate=0.003",
-        "decoding.validation_pictures=3",
+        "decoding.validation_images=3",
         "decoding.maximum_length=8",
         *SIZES[name.split("-")[0]],
         *more,
@@ -70,12 +70,12 @@ def test_stopped_and_resumed_it_is_bit_equal(
 
 
 def test_the_best_model_scores_what_was_recorded(soft: Run) -> None:
-    materials = soft.materials(DATA, "val", root=None, progress=SILENT)
-    result = family("captions").evaluate(soft, materials, "val", {"beam": 1, "meteor": False})
-    assert result["pictures"] == 4
+    training_data = soft.training_data(DATA, "val", root=None, progress=SILENT)
+    result = family("captions").evaluate(soft, training_data, "val", {"beam": 1, "meteor": False})
+    assert result["images"] == 4
     assert result["protocol"].startswith("greedy, at most 8 words")
     assert {"bleu4", "bleu4_no_bp", "rouge_l", "cider", "next_word_accuracy", "novel"} <= result["metrics"].keys()
-    recipe = small("attend-soft", "decoding.validation_pictures=0")
+    recipe = small("attend-soft", "decoding.validation_images=0")
     task = family("captions").setup(_materials(recipe)).task
     task.model.load_state_dict(soft.model().state_dict())
     task.eval()
@@ -87,11 +87,11 @@ def test_the_best_model_scores_what_was_recorded(soft: Run) -> None:
 
 
 def _materials(recipe: Recipe) -> Any:
-    from seetell.learn.training.materials import Materials
+    from seetell.learn.training.data import TrainingData
     from seetell.learn.training.run import SPLITS, make_features, open_data
 
     dataset = open_data(DATA)
-    return Materials(recipe, dataset, make_features(recipe, dataset, SPLITS))
+    return TrainingData(recipe, dataset, make_features(recipe, dataset, SPLITS))
 
 
 def test_the_length_of_captions_can_be_chosen(soft: Run) -> None:
@@ -125,7 +125,7 @@ def test_self_critical_training_needs_a_start(tmp_path: Path) -> None:
 
 
 class Numbers:
-    """Pictures whose feature is their own number."""
+    """Images whose feature is their own number."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -143,7 +143,7 @@ def task(way: str) -> CaptionTask:
         vocabulary.encode(caption.split(), start=True, end=True)
         for caption in ["dog", "dog runs", "dog", "cat", "cat runs runs", "cat runs"]
     )
-    data = ToldPictures(Numbers(3), captions, np.array([0, 0, 1, 1, 1, 2]), [["dog"], ["cat"], ["cat"]])
+    data = CaptionedImages(Numbers(3), captions, np.array([0, 0, 1, 1, 1, 2]), [["dog"], ["cat"], ["cat"]])
     recipe = small("initial", f"training.captions={way}", "phases.batch=2")
     return CaptionTask(torch.nn.Identity(), recipe, data, data, vocabulary)  # type: ignore[arg-type]
 
@@ -167,42 +167,42 @@ def test_batches_of_mixed_lengths() -> None:
     assert any(len({int(made.train_data.captions.lengths[i]) for i in batch}) > 1 for batch in batches)
 
 
-def test_batches_of_pictures_have_all_their_captions() -> None:
-    _, batches = planned("pictures")
+def test_batches_of_images_have_all_their_captions() -> None:
+    _, batches = planned("images")
     owners = [0, 0, 1, 1, 1, 2]
     assert sorted(i for batch in batches for i in batch) == list(range(6))
     for batch in batches:
-        for picture in {owners[i] for i in batch}:
-            assert sum(owners[i] == picture for i in batch) == owners.count(picture)
+        for image in {owners[i] for i in batch}:
+            assert sum(owners[i] == image for i in batch) == owners.count(image)
 
 
-def test_one_caption_a_picture() -> None:
+def test_one_caption_an_image() -> None:
     _, batches = planned("one")
     owners = [0, 0, 1, 1, 1, 2]
     assert sorted(owners[i] for batch in batches for i in batch) == [0, 1, 2]
 
 
-def test_a_batch_has_each_picture_once() -> None:
+def test_a_batch_has_each_image_once() -> None:
     made = task("all")
-    tokens, features, rows, pictures, _ = made.collate(np.array([5, 1, 0]), np.random.default_rng(0))
-    assert pictures.tolist() == [0, 2]
+    tokens, features, rows, images, _ = made.collate(np.array([5, 1, 0]), np.random.default_rng(0))
+    assert images.tolist() == [0, 2]
     assert features.tolist() == [[0.0], [2.0]]
     assert rows.tolist() == [1, 0, 0]
     assert tokens.tolist() == [[1, 6, 5, 2], [1, 4, 5, 2], [1, 4, 2, 0]]
 
 
 def test_unknown_settings_are_refused() -> None:
-    with pytest.raises(RecipeError, match="pictures"):
+    with pytest.raises(RecipeError, match="images"):
         task("twice")
     with pytest.raises(RecipeError, match="beam"):
         DecodingSettings.of({"beans": 3})
 
 
 def test_captions_hold_marks_and_references_stay_as_written() -> None:
-    from seetell.data import PictureFile, Record
+    from seetell.data import ImageFile, Record
 
-    record = Record("a", PictureFile(Path("a.jpg")), captions=("A dog, runs!", "Zebras"))
-    data = ToldPictures.of([record], Numbers(1), ptb, Vocabulary(["a", "dog", "runs"]), cut=2)
+    record = Record("a", ImageFile(Path("a.jpg")), captions=("A dog, runs!", "Zebras"))
+    data = CaptionedImages.of([record], Numbers(1), ptb, Vocabulary(["a", "dog", "runs"]), cut=2)
     assert data.captions[0].tolist() == [1, 4, 5, 2]
     assert data.captions[1].tolist() == [1, 3, 2]
     assert data.references == [("A dog, runs!", "Zebras")]

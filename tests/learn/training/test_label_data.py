@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from seetell.data import Dataset, PictureFile, Record
+from seetell.data import Dataset, ImageFile, Record
 from seetell.learn.recipes import RecipeError, TextSettings
-from seetell.learn.training.label_data import LabelledPictures, Orders, label_vectors, label_vocabulary, sizes
+from seetell.learn.tasks.tagging.data import LabelledImages, Orders, label_vectors, label_vocabulary, sizes
 
 TRAIN = [("a", "dog"), ("a",), ("sports ball", "a", "dog"), ()]
 
 
-class NoPictures:
+class NoImages:
     def __len__(self) -> int:
         return 0
 
@@ -22,7 +22,7 @@ class NoPictures:
 
 
 def records(split: str, labels: list[tuple[str, ...]]) -> list[Record]:
-    return [Record(f"{split}{i}", PictureFile(Path("x")), labels=each, split=split) for i, each in enumerate(labels)]
+    return [Record(f"{split}{i}", ImageFile(Path("x")), labels=each, split=split) for i, each in enumerate(labels)]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_the_vocabulary_is_the_training_splits_most_frequent_first(dataset: Data
 
 
 def test_labels_that_training_never_saw_are_columns_at_the_end(dataset: Dataset) -> None:
-    data = LabelledPictures.of(dataset.split("val"), NoPictures(), label_vocabulary(dataset))
+    data = LabelledImages.of(dataset.split("val"), NoImages(), label_vocabulary(dataset))
     assert data.labels == ("a", "dog", "sports ball", "zebra")
     assert data.truth.tolist() == [[False, True, False, True]] * 9
 
@@ -49,7 +49,7 @@ def test_labels_that_training_never_saw_are_columns_at_the_end(dataset: Dataset)
 )
 def test_orders(dataset: Dataset, order: str, third: list[int]) -> None:
     vocabulary = label_vocabulary(dataset)
-    train = LabelledPictures.of(dataset.split("train"), NoPictures(), vocabulary)
+    train = LabelledImages.of(dataset.split("train"), NoImages(), vocabulary)
     tokens, mask = Orders(train.truth, vocabulary, order).pad(np.array([2, 1, 3]), np.random.default_rng(0))
     assert tokens.tolist() == [[1, *third, 2], [1, 3, 2, 0, 0], [1, 2, 0, 0, 0]]
     assert mask.tolist() == [[True] * 4, [True, True, False, False], [True, False, False, False]]
@@ -58,14 +58,14 @@ def test_orders(dataset: Dataset, order: str, third: list[int]) -> None:
 def test_alphabetical_is_not_by_frequency() -> None:
     dataset = Dataset("d", tuple(records("train", [("zebra",), ("zebra", "ant")])))
     vocabulary = label_vocabulary(dataset)
-    train = LabelledPictures.of(dataset.split("train"), NoPictures(), vocabulary)
+    train = LabelledImages.of(dataset.split("train"), NoImages(), vocabulary)
     tokens, _ = Orders(train.truth, vocabulary, "alphabetical").pad(np.array([1]), np.random.default_rng(0))
     assert vocabulary.decode(tokens[0].tolist()) == ["ant", "zebra"]
 
 
 def test_random_orders_are_drawn_anew_and_from_the_generator_alone(dataset: Dataset) -> None:
     vocabulary = label_vocabulary(dataset)
-    orders = Orders(LabelledPictures.of(dataset.split("train"), NoPictures(), vocabulary).truth, vocabulary, "random")
+    orders = Orders(LabelledImages.of(dataset.split("train"), NoImages(), vocabulary).truth, vocabulary, "random")
     random, same = np.random.default_rng(5), np.random.default_rng(5)
     drawn = [tuple(orders.pad(np.array([2]), random)[0][0].tolist()) for _ in range(60)]
     assert len(set(drawn)) == 6

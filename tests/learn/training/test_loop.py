@@ -11,9 +11,9 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from seetell.learn.recipes import Phase, Recipe, TrainingSettings
+from seetell.learn.tasks.base import Task, Validation
 from seetell.learn.training import checkpoints
 from seetell.learn.training.loop import DivergedError, Loop, State, rate_factor
-from seetell.learn.training.task import Task, Validation
 
 
 class Line(Task):

@@ -13,17 +13,17 @@ import torch
 
 from seetell.data import open_dataset
 from seetell.errors import SeetellError
-from seetell.learn.batching import Sequences
 from seetell.learn.encoders import Encoder
 from seetell.learn.losses import ranking_loss
 from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.models.sentences import SentenceEncoder, sentence_vocabulary
 from seetell.learn.recipes import Recipe, load
+from seetell.learn.tasks.retrieval.task import PairedImages, RetrievalTask, embed_texts
 from seetell.learn.training import checkpoints
+from seetell.learn.training.batching import Sequences
+from seetell.learn.training.data import TrainingData, captioned
 from seetell.learn.training.inputs import StoredFeatures
 from seetell.learn.training.loop import State
-from seetell.learn.training.materials import Materials, captioned
-from seetell.learn.training.retrieval import CaptionedPictures, RetrievalTask, embed_texts
 from seetell.learn.training.run import Run, family, make_features, train
 from seetell.progress import SILENT
 from seetell.text import Vocabulary
@@ -72,11 +72,11 @@ def test_the_vocabulary_has_seen_the_training_split_only(whole: Run) -> None:
 
 
 def test_the_best_model_scores_what_was_recorded(whole: Run) -> None:
-    materials = whole.materials(DATA, "val", root=None, progress=SILENT)
-    result = family("retrieval").evaluate(whole, materials, "val", {})
+    training_data = whole.training_data(DATA, "val", root=None, progress=SILENT)
+    result = family("retrieval").evaluate(whole, training_data, "val", {})
     best = max(whole.history(), key=lambda record: record["score"])
     assert result["metrics"] == best["metrics"]
-    assert result["pictures"] == 6
+    assert result["images"] == 6
 
 
 def test_captions_with_words_that_training_had_not_are_counted_apart(
@@ -84,12 +84,12 @@ def test_captions_with_words_that_training_had_not_are_counted_apart(
 ) -> None:
     from dataclasses import replace
 
-    materials = whole.materials(DATA, "val", root=None, progress=SILENT)
+    training_data = whole.training_data(DATA, "val", root=None, progress=SILENT)
     fresh = [
-        replace(record, captions=("a zeppelin", *record.captions[1:])) for record in materials.dataset.split("val")
+        replace(record, captions=("a zeppelin", *record.captions[1:])) for record in training_data.dataset.split("val")
     ]
-    dataset = replace(materials.dataset, records=(*materials.dataset.split("train"), *fresh))
-    result = family("retrieval").evaluate(whole, replace(materials, dataset=dataset), "val", {})
+    dataset = replace(training_data.dataset, records=(*training_data.dataset.split("train"), *fresh))
+    result = family("retrieval").evaluate(whole, replace(training_data, dataset=dataset), "val", {})
     unseen, captions = result["unseen_words"], sum(len(record.captions) for record in fresh)
     assert len(fresh) <= unseen["captions"] < captions
     share = unseen["captions"] / captions  # the two parts make up the whole
@@ -120,9 +120,9 @@ def test_mirror_images_are_seen_in_training_and_nowhere_else(whole: Run, tmp_pat
     other = train(recipe, DATA, tmp_path / "cut", accelerator="cpu", resume=True)
     assert without_time(one.history()) == without_time(other.history()) != without_time(whole.history())
     features = make_features(recipe, open_dataset(DATA[0]), ("train", "val"))
-    materials = Materials(recipe, open_dataset(DATA[0]), features)
-    _, training = materials.split("train", captioned)
-    _, validation = materials.split("val", captioned)
+    training_data = TrainingData(recipe, open_dataset(DATA[0]), features)
+    _, training = training_data.split("train", captioned)
+    _, validation = training_data.split("val", captioned)
     both = np.arange(len(validation))
     assert torch.equal(validation.batch(both, np.random.default_rng(1)), validation.batch(both))
     some = np.arange(40)
@@ -197,8 +197,8 @@ def test_what_is_frozen_of_a_sentence_encoder_reads_each_caption_once(
     assert read == 5 * (48 + 6)
     one, other = checkpoints.load(whole.path, "last"), checkpoints.load(cut.path, "last")
     assert all(torch.equal(one.model[key], other.model[key]) for key in one.model)
-    materials = cut.materials(DATA, "val", root=tmp_path / "store", progress=SILENT)
-    result = family("retrieval").evaluate(cut, materials, "val", {})
+    training_data = cut.training_data(DATA, "val", root=tmp_path / "store", progress=SILENT)
+    result = family("retrieval").evaluate(cut, training_data, "val", {})
     best = max(record["score"] for record in whole.history())
     rounding = 4.0 if trained else 0.0  # pieces' states are kept as 16-bit numbers
     assert result["metrics"]["sum_of_recalls"] == pytest.approx(best, abs=rounding)
@@ -220,9 +220,9 @@ def test_each_pair_has_the_loss_it_would_have_alone() -> None:
     both = SentenceMatch(dimensions=16, pairs=2, **settings).eval()
     alone = [SentenceMatch(dimensions=8, **settings).eval() for _ in range(2)]
     for place, one in enumerate(alone):
-        one.picture_sides[0].load_state_dict(both.picture_sides[place].state_dict())
+        one.image_sides[0].load_state_dict(both.image_sides[place].state_dict())
         one.text_sides[0].load_state_dict(both.text_sides[place].state_dict())
-    captions = CaptionedPictures(cast(Any, None), Sequences([]), np.arange(0))  # nothing was read of them before
+    captions = PairedImages(cast(Any, None), Sequences([]), np.arange(0))  # nothing was read of them before
     batch = (torch.randint(4, 50, (5, 4)), torch.tensor([4, 3, 2, 4, 1]), torch.randn(5, 6), torch.eye(5).bool())
 
     def loss(model: SentenceMatch) -> torch.Tensor:
@@ -234,7 +234,7 @@ def test_each_pair_has_the_loss_it_would_have_alone() -> None:
 
 
 def test_the_network_is_trained_along_with_the_model(tmp_path: Path) -> None:
-    """From augmented pictures, the first two stages frozen; stopped and resumed bit for bit."""
+    """From augmented images, the first two stages frozen; stopped and resumed bit for bit."""
     live = small(
         *(
             "fc7-mh",
@@ -259,9 +259,9 @@ def test_the_network_is_trained_along_with_the_model(tmp_path: Path) -> None:
     train(live, DATA, tmp_path / "cut", accelerator="cpu", stop=lambda state: next(taken) == 4)
     resumed = train(live, DATA, tmp_path / "cut", accelerator="cpu", resume=True)
     assert without_time(resumed.history()) == without_time(whole.history())
-    materials = whole.materials(DATA, "val", root=None, progress=SILENT)
+    training_data = whole.training_data(DATA, "val", root=None, progress=SILENT)
     best = max(whole.history(), key=lambda record: record["score"])
-    assert family("retrieval").evaluate(whole, materials, "val", {})["metrics"] == best["metrics"]
+    assert family("retrieval").evaluate(whole, training_data, "val", {})["metrics"] == best["metrics"]
 
 
 def test_two_processes_train_one_model(tmp_path: Path) -> None:
@@ -296,26 +296,26 @@ def test_captions_are_embedded_in_their_own_order() -> None:
     assert embedded[:, 1].tolist() == captions.lengths.tolist()
 
 
-def test_captions_of_one_picture_are_never_contrasted() -> None:
-    class Pictures:
+def test_captions_of_one_image_are_never_contrasted() -> None:
+    class Images:
         def __len__(self) -> int:
             return 3
 
         def batch(self, indices: np.ndarray, random: object = None) -> torch.Tensor:
             return torch.from_numpy(indices).float()[:, None]
 
-    data = CaptionedPictures(Pictures(), Sequences([[4], [5], [6], [7]]), np.array([0, 0, 1, 2]))
+    data = PairedImages(Images(), Sequences([[4], [5], [6], [7]]), np.array([0, 0, 1, 2]))
     task = RetrievalTask(_Nothing(), small(), data, data)
-    tokens, _, pictures, positives = task.collate(np.array([1, 3, 0]), np.random.default_rng(0))
+    tokens, _, images, positives = task.collate(np.array([1, 3, 0]), np.random.default_rng(0))
     assert tokens.tolist() == [[5], [7], [4]]
-    assert pictures.tolist() == [[0.0], [2.0]]
+    assert images.tolist() == [[0.0], [2.0]]
     assert positives.tolist() == [[True, False, True], [False, True, False]]
 
 
 @pytest.mark.parametrize(("name", "advised"), [("fc7-moe-bl", True), ("fc7-moe", False), ("fc7-mh", False)])
 def test_absolute_values_are_advised_where_all_scores_could_be_nothing(name: str, advised: bool) -> None:
     recipe = small(name)
-    data = CaptionedPictures(cast(Any, range(1000)), Sequences([[4]] * 1000), np.arange(1000))
+    data = PairedImages(cast(Any, range(1000)), Sequences([[4]] * 1000), np.arange(1000))
     model = _Nothing()
     model.similarity = recipe.model.get("similarity", "cosine")
     task = RetrievalTask(model, recipe, data, data)
@@ -331,10 +331,10 @@ class _Nothing(torch.nn.Module):
 
 
 def test_empty_captions_do_not_break_a_batch() -> None:
-    from seetell.data import PictureFile, Record
+    from seetell.data import ImageFile, Record
     from seetell.text import words
 
     vocabulary = Vocabulary(["dog"])
-    record = Record("a", PictureFile(Path("a.jpg")), captions=("", "dog"))
-    data = CaptionedPictures.of([record], None, words, vocabulary)  # type: ignore[arg-type]
+    record = Record("a", ImageFile(Path("a.jpg")), captions=("", "dog"))
+    data = PairedImages.of([record], None, words, vocabulary)  # type: ignore[arg-type]
     assert data.captions.lengths.tolist() == [1, 1]

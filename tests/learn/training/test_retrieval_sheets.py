@@ -1,4 +1,4 @@
-"""`seetell evaluate RUN --sheet DIR`: a page and pictures of what some queries find, beside the same scores."""
+"""`seetell evaluate RUN --sheet DIR`: a page and images of what some queries find, beside the same scores."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def test_sheets_of_a_run(run: Run, tmp_path: Path) -> None:
     assert {path.name for path in page.parent.iterdir()} == {"retrieval.html", "best.png", "worst.png", "random.png"}
     text = page.read_text(encoding="utf-8")
     assert "What fc7-mh finds" in text
-    assert "scenes, split val: 4 pictures" in text
+    assert "scenes, split val: 4 images" in text
     assert "⇔" in text  # scenes share words
     with Image.open(page.parent / "best.png") as image:
         assert image.width > 900
@@ -51,6 +51,6 @@ def test_bundles_have_none(tmp_path: Path) -> None:
 
 
 def test_options_of_other_models_are_refused(run: Run) -> None:
-    for option, problem in (("--length", "for caption runs only"), ("--matching", "for bundles only")):
+    for option, problem in (("--length", "for caption runs only"), ("--rerank-weight", "for bundles only")):
         with pytest.raises(SeetellError, match=problem):
             CliRunner().invoke(app, ["evaluate", str(run.path), "--data", DATA, option, "1"], catch_exceptions=False)

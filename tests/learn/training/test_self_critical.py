@@ -12,8 +12,8 @@ from torch.nn.functional import log_softmax
 from seetell.decoding import Rules
 from seetell.learn.models.initial import Initial
 from seetell.learn.recipes import RecipeError
-from seetell.learn.training.caption_objectives import Batch, Likelihood
-from seetell.learn.training.self_critical import Rewards, SelfCriticalObjective
+from seetell.learn.tasks.captioning.objectives import Batch, Likelihood
+from seetell.learn.tasks.captioning.self_critical import Rewards, SelfCriticalObjective
 
 PAD, START, END, UNKNOWN = range(4)
 RULES = Rules(start=START, end=END, max_length=2, forbidden=(PAD, UNKNOWN))
@@ -34,10 +34,10 @@ def batch(seed: int = 0) -> Batch:
 def test_rewards_are_the_metrics_in_units_of_one() -> None:
     from seetell.metrics.captions.cider import Cider
 
-    captions, pictures = [[4, 5, END], [5, END], [5]], np.array([0, 0, 1])
-    cider = Cider(REFERENCES).scores(captions, pictures) / 100
-    np.testing.assert_allclose(Rewards(REFERENCES, {"cider": 2.0})(captions, pictures), 2 * cider)
-    mixed = Rewards(REFERENCES, {"cider": 1.0, "bleu4": 1.0})(captions, pictures)
+    captions, images = [[4, 5, END], [5, END], [5]], np.array([0, 0, 1])
+    cider = Cider(REFERENCES).scores(captions, images) / 100
+    np.testing.assert_allclose(Rewards(REFERENCES, {"cider": 2.0})(captions, images), 2 * cider)
+    mixed = Rewards(REFERENCES, {"cider": 1.0, "bleu4": 1.0})(captions, images)
     assert mixed[0] > cider[0]  # a caption that is a reference, word for word
     with pytest.raises(RecipeError, match="meteor"):
         Rewards(REFERENCES, {"meteor": 1.0})
@@ -50,16 +50,16 @@ def expected_gradients(network: Initial, objective: SelfCriticalObjective) -> li
     words = [4, 5]
     captions = [[END]] + [[a, END] for a in words] + [list(pair) for pair in product(words, words)]
     total, length = torch.zeros(()), torch.zeros(())
-    for picture in range(2):
+    for image in range(2):
         for caption in captions:
-            state, log = network.start(features[picture : picture + 1]), torch.zeros(())
+            state, log = network.start(features[image : image + 1]), torch.zeros(())
             word = START
             for following in caption:
                 log_probs, state, _ = network.step(torch.tensor([word]), state)
                 allowed = log_probs.index_fill(1, torch.tensor([PAD, START, UNKNOWN]), float("-inf"))
                 log = log + log_softmax(allowed / objective.temperature, dim=1)[0, following]
                 word = following
-            reward = float(objective.rewards([caption], np.array([picture]))[0])
+            reward = float(objective.rewards([caption], np.array([image]))[0])
             total = total - log.exp() * reward
             length = length + log.exp().detach() * len(caption)
     network.train()

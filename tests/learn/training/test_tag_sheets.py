@@ -1,4 +1,4 @@
-"""The page about a tagger, written for a few drawn pictures."""
+"""The page about a tagger, written for a few drawn images."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ import pytest
 import torch
 from PIL import Image
 
-from seetell.data import PictureFile, Record
+from seetell.data import ImageFile, Record
 from seetell.decoding import Decoded
-from seetell.learn.training.label_data import LabelledPictures
-from seetell.learn.training.tag_sheets import write_tag_sheets
-from seetell.learn.training.tagging import Tagged
+from seetell.learn.tasks.tagging.data import LabelledImages
+from seetell.learn.tasks.tagging.decode import Tagged
+from seetell.learn.tasks.tagging.sheets import write_tag_sheets
 from seetell.text import LABEL_SPECIALS, Vocabulary
 
 VOCABULARY = Vocabulary(["dog", "cat", "car"], LABEL_SPECIALS)
@@ -30,8 +30,8 @@ def test_page(tells: bool, tmp_path: Path) -> None:
     records = []
     for number, labels in enumerate([("dog",), ("cat", "dog"), ("car",), ("bus",)]):
         Image.new("RGB", (40, 30), (60 * number, 0, 0)).save(tmp_path / f"{number}.png")
-        records.append(Record(str(number), PictureFile(tmp_path / f"{number}.png"), labels=labels, split="test"))
-    data = LabelledPictures.of(records, Nothing(), VOCABULARY)
+        records.append(Record(str(number), ImageFile(tmp_path / f"{number}.png"), labels=labels, split="test"))
+    data = LabelledImages.of(records, Nothing(), VOCABULARY)
     chosen = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
     sequences = [Decoded(np.flatnonzero(row) + 3, -1.0, np.zeros(row.sum() + 1), -1.0, True) for row in chosen if tells]
     tagged = Tagged(chosen, chosen * 0.8, sequences if tells else None)
@@ -41,9 +41,9 @@ def test_page(tells: bool, tmp_path: Path) -> None:
     assert found.perfect == [1, 0]
     assert found.wrong == [2, 3]
     text = (out / "tags.md").read_text(encoding="utf-8")
-    assert "4 pictures: precision 50.0, recall 50.0" in text
+    assert "4 images: precision 50.0, recall 50.0" in text
     for name in ("learning", "by-count", "by-label", "company", "perfect", "wrong"):
         assert f"({name}.png)" in text
-        with Image.open(out / f"{name}.png") as picture:
-            assert min(picture.size) > 50
+        with Image.open(out / f"{name}.png") as image:
+            assert min(image.size) > 50
     assert not list(out.glob("*.part"))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from seetell.learn.models.classifier import Classifier
 from seetell.learn.models.label_sequence import LabelSequence
-from seetell.learn.training.tagging import Tagged, TaggingSettings, tag
+from seetell.learn.tasks.tagging.decode import Tagged, TaggingSettings, tag
 from seetell.metrics.labels import label_scores
 from seetell.text import LABEL_SPECIALS, Vocabulary
 
@@ -35,10 +35,10 @@ def sequence_model(seed: int = 0) -> tuple[LabelSequence, Rows]:
 
 
 def test_no_label_twice_and_beams_never_below_greedy() -> None:
-    model, pictures = sequence_model()
-    one = tag(model, pictures, VOCABULARY, TaggingSettings())
+    model, images = sequence_model()
+    one = tag(model, images, VOCABULARY, TaggingSettings())
     assert one.sequences is not None
-    beams = tag(model, pictures, VOCABULARY, TaggingSettings(beam=4), testing=True)
+    beams = tag(model, images, VOCABULARY, TaggingSettings(beam=4), testing=True)
     assert beams.sequences is not None
     for alone, best, chosen in zip(one.sequences, beams.sequences, beams.chosen, strict=True):
         assert best.log_probability >= alone.log_probability - 1e-6
@@ -51,12 +51,12 @@ def test_no_label_twice_and_beams_never_below_greedy() -> None:
 
 def test_confidences_of_label_sequences_near_the_exact_probability() -> None:
     """With a beam wide enough for all sequences the confidence of a label is its probability."""
-    model, pictures = sequence_model(3)
-    pictures = Rows(pictures.rows[:2])
-    tagged = tag(model, pictures, VOCABULARY, TaggingSettings(beam=70), testing=True)  # 65 orders of 4 labels or fewer
+    model, images = sequence_model(3)
+    images = Rows(images.rows[:2])
+    tagged = tag(model, images, VOCABULARY, TaggingSettings(beam=70), testing=True)  # 65 orders of 4 labels or fewer
     for row in range(2):
         total, with_label = 0.0, np.zeros(4)
-        state = model.start(pictures.rows[row : row + 1])
+        state = model.start(images.rows[row : row + 1])
         todo = [((), 1.0, state)]
         while todo:
             written, chance, state = todo.pop()
@@ -71,12 +71,12 @@ def test_confidences_of_label_sequences_near_the_exact_probability() -> None:
 
 
 def test_a_most_and_places() -> None:
-    model, pictures = sequence_model()
+    model, images = sequence_model()
     settings = TaggingSettings(maximum=1)
-    few = tag(model, pictures, VOCABULARY, settings, places=np.array([5, 2]))
+    few = tag(model, images, VOCABULARY, settings, places=np.array([5, 2]))
     assert few.chosen.shape == (2, 4)
     assert few.chosen.sum(1).max() <= 1
-    everything = tag(model, pictures, VOCABULARY, settings)
+    everything = tag(model, images, VOCABULARY, settings)
     assert np.array_equal(few.chosen, everything.chosen[[5, 2]])
 
 
@@ -87,16 +87,16 @@ def classifier(activation: str = "sigmoid") -> Classifier:
 
 
 def test_classifiers_choose_the_top_or_what_is_over_its_threshold() -> None:
-    pictures = Rows(torch.tensor([[3.0, 2.0, 1.0, 0.0], [-1.0, -2.0, -3.0, -0.5]]))
+    images = Rows(torch.tensor([[3.0, 2.0, 1.0, 0.0], [-1.0, -2.0, -3.0, -0.5]]))
     model = classifier()
-    top = tag(model, pictures, VOCABULARY, TaggingSettings(top=2))
+    top = tag(model, images, VOCABULARY, TaggingSettings(top=2))
     assert top.chosen.tolist() == [[True, True, False, False], [True, False, False, True]]
-    np.testing.assert_allclose(top.confidence, 1 / (1 + np.exp(-pictures.rows.numpy())), rtol=1e-6)
+    np.testing.assert_allclose(top.confidence, 1 / (1 + np.exp(-images.rows.numpy())), rtol=1e-6)
     model.thresholds.copy_(torch.tensor([0.0, 2.5, -3.5, 0.0]))
-    over = tag(model, pictures, VOCABULARY, TaggingSettings(choose="thresholds"))
+    over = tag(model, images, VOCABULARY, TaggingSettings(choose="thresholds"))
     assert over.chosen.tolist() == [[True, False, True, False], [False, False, True, False]]
     assert np.array_equal(over.confidence > 0.5, over.chosen)
-    soft = tag(classifier("softmax"), pictures, VOCABULARY, TaggingSettings())
+    soft = tag(classifier("softmax"), images, VOCABULARY, TaggingSettings())
     np.testing.assert_allclose(soft.confidence.sum(1), 1, rtol=1e-6)
 
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from seetell.learn.recipes import Recipe, RecipeError, load
+from seetell.learn.tasks.tagging.task import TagTask
 from seetell.learn.training import checkpoints
-from seetell.learn.training.materials import Materials
+from seetell.learn.training.data import TrainingData
 from seetell.learn.training.run import Run, family, make_features, open_data, train
-from seetell.learn.training.tags import TagTask
 from seetell.progress import SILENT
 
 DATA = ["scenes:40"]
@@ -26,7 +26,7 @@ def small(name: str, *more: str) -> Recipe:
         "phases.epochs=2",
         "phases.learning_rate=0.003",
         "phases.batch=8",
-        "decoding.train_pictures=6",
+        "decoding.train_images=6",
         "text.vectors=''",
         *(["model.units=16", "model.label_dimensions=12"] if name in SEQUENCES else []),
         *more,
@@ -34,9 +34,9 @@ def small(name: str, *more: str) -> Recipe:
     return load(name, dataset="scenes", settings=settings)
 
 
-def materials_of(recipe: Recipe) -> Materials:
+def materials_of(recipe: Recipe) -> TrainingData:
     dataset = open_data(DATA)
-    return Materials(recipe, dataset, make_features(recipe, dataset, ("train", "val")))
+    return TrainingData(recipe, dataset, make_features(recipe, dataset, ("train", "val")))
 
 
 def task_of(recipe: Recipe) -> TagTask:
@@ -83,13 +83,13 @@ def test_the_best_model_scores_what_was_recorded(name: str, tmp_path: Path) -> N
     best = max(run.history(), key=lambda record: record["score"])
     assert best["score"] == best["metrics"]["f1_of_means"]
     assert best["metrics"]["train"].keys() == {"precision", "recall", "f1_of_means"}
-    materials = run.materials(DATA, "val", root=None, progress=SILENT)
-    result = family("tags").evaluate(run, materials, "val", {})
-    assert result["pictures"] == 4
+    training_data = run.training_data(DATA, "val", root=None, progress=SILENT)
+    result = family("tags").evaluate(run, training_data, "val", {})
+    assert result["images"] == 4
     assert result["metrics"] == pytest.approx({k: v for k, v in best["metrics"].items() if k != "train"})
     if name in SEQUENCES:
         assert result["protocol"] == "greedy, no label twice"
-        beams = family("tags").evaluate(run, materials, "val", {"beam": 3, "sheet": tmp_path / "sheets"})
+        beams = family("tags").evaluate(run, training_data, "val", {"beam": 3, "sheet": tmp_path / "sheets"})
         assert (tmp_path / "sheets" / "tags.html").exists()
         assert beams["protocol"].startswith("beam 3")
     assert Run.open(run.path).vocabulary == run.vocabulary

@@ -4,13 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
-from seetell.learn.training.thresholds import by_label, by_picture
+from seetell.learn.tasks.tagging.thresholds import by_image, by_label
 from seetell.metrics.labels import label_scores
 
 
-def noisy(pictures: int = 400) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def noisy(images: int = 400) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     random = np.random.default_rng(0)
-    truth = random.random((pictures, 5)) < np.array([0.5, 0.3, 0.2, 0.1, 0.05])
+    truth = random.random((images, 5)) < np.array([0.5, 0.3, 0.2, 0.1, 0.05])
     return truth, 2.0 * truth + random.standard_normal(truth.shape) + np.array([0, 1, -1, 2, 0.5])
 
 
@@ -36,10 +36,10 @@ def f1_of_means(truth: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> float:
     return label_scores(truth, chosen)["f1_of_means"]
 
 
-def test_thresholds_by_picture_cannot_be_bettered_one_at_a_time() -> None:
+def test_thresholds_by_image_cannot_be_bettered_one_at_a_time() -> None:
     truth, logits = noisy()
     truth[~truth.any(1), 0] = True
-    fitted = by_picture(truth, logits, sweeps=10)
+    fitted = by_image(truth, logits, sweeps=10)
     best = f1_of_means(truth, logits > fitted)
     assert best > f1_of_means(truth, logits > by_label(truth, logits, prior=1e9)) + 1
     for label in range(5):
@@ -50,8 +50,8 @@ def test_thresholds_by_picture_cannot_be_bettered_one_at_a_time() -> None:
             assert f1_of_means(truth, logits > other) < best + 0.3  # thirty candidates, not all
 
 
-def test_thresholds_by_picture_of_labels_that_are_told_apart() -> None:
+def test_thresholds_by_image_of_labels_that_are_told_apart() -> None:
     truth, _ = noisy(100)
     truth[~truth.any(1), 0] = True
     logits = np.where(truth, 1.0, -1.0) + np.array([0, 10, -10, 3, 5])
-    assert f1_of_means(truth, logits > by_picture(truth, logits)) == 100
+    assert f1_of_means(truth, logits > by_image(truth, logits)) == 100

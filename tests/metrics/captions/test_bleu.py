@@ -49,9 +49,9 @@ def test_every_order_is_that_of_the_plain_count(pairs: list[tuple[list[str], lis
             expected = slow_bleu(pairs, n, penalty=penalty)
             # The constants keep what is nought from being quite nought: (10⁻¹⁵ / 10⁻⁹) ^ ¼ at most.
             assert got == pytest.approx(expected, abs=1e-4) if expected else got < 3.2
-    for picture, pair in enumerate(pairs):
-        assert found.pictures[0, picture] == pytest.approx(slow_bleu([pair], 1, penalty=True), abs=1e-4)
-        assert found.pictures_no_bp[0, picture] == pytest.approx(slow_bleu([pair], 1, penalty=False), abs=1e-4)
+    for image, pair in enumerate(pairs):
+        assert found.images[0, image] == pytest.approx(slow_bleu([pair], 1, penalty=True), abs=1e-4)
+        assert found.images_no_bp[0, image] == pytest.approx(slow_bleu([pair], 1, penalty=False), abs=1e-4)
 
 
 def test_a_worked_example() -> None:

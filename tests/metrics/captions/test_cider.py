@@ -30,8 +30,8 @@ def slow_cider(candidate: list[str], references: list[list[str]], corpus: list[l
 
             def vector(words: list[str], n: int = n) -> dict[Gram, float]:
                 found = grams(words, n)
-                pictures = {g: sum(any(g in grams(r, n) for r in group) for group in corpus) for g in found}
-                return {g: c * (math.log(len(corpus)) - math.log(max(1, pictures[g]))) for g, c in found.items()}
+                images = {g: sum(any(g in grams(r, n) for r in group) for group in corpus) for g in found}
+                return {g: c * (math.log(len(corpus)) - math.log(max(1, images[g]))) for g, c in found.items()}
 
             mine, theirs = vector(candidate), vector(reference)
             dot = sum(min(w, theirs.get(g, 0.0)) * theirs.get(g, 0.0) for g, w in mine.items())
@@ -52,12 +52,12 @@ def test_every_score_is_that_of_the_formula(references: list[list[list[str]]], d
 def test_statistics_may_come_from_other_captions(
     training: list[list[list[str]]], references: list[list[list[str]]], data: st.DataObject
 ) -> None:
-    """As in self-critical training: several samples of a picture, n-grams that no reference has."""
+    """As in self-critical training: several samples of an image, n-grams that no reference has."""
     samples = data.draw(
         st.lists(st.tuples(st.lists(st.sampled_from("abcdxy"), max_size=7), st.integers(0, len(references) - 1)))
     )
     scorer = Cider(references, CiderStatistics.of(training))
-    found = scorer.scores([words for words, _ in samples], [picture for _, picture in samples])
+    found = scorer.scores([words for words, _ in samples], [image for _, image in samples])
     assert found.tolist() == pytest.approx([slow_cider(w, references[p], training) for w, p in samples])
 
 
@@ -76,7 +76,7 @@ def test_few_and_many_samples_score_alike() -> None:
     references = [[rng.integers(0, 30, size=8).tolist() for _ in range(5)] for _ in range(100)]
     samples = [[*references[p][0][:6], p % 7] for p in range(100)]
     scorer = Cider(references)
-    one_by_one = [scorer.scores([sample], [picture])[0] for picture, sample in enumerate(samples)]
+    one_by_one = [scorer.scores([sample], [image])[0] for image, sample in enumerate(samples)]
     np.testing.assert_allclose(scorer.scores(samples), one_by_one)
 
 
@@ -86,9 +86,9 @@ def test_a_caption_like_all_its_references_is_worth_a_thousand() -> None:
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(SeetellError, match="picture 1 has no reference captions"):
+    with pytest.raises(SeetellError, match="image 1 has no reference captions"):
         Cider([[["a"]], []])
-    with pytest.raises(ValueError, match="pictures that have references"):
+    with pytest.raises(ValueError, match="images that have references"):
         Cider([[["a"]]]).scores([["a"]], [1])
     with pytest.raises(TypeError, match="tokenised"):
         CiderStatistics.of([["a dog runs"]])

@@ -38,11 +38,11 @@ def test_nothing_cannot_be_described() -> None:
         diversity([])
 
 
-def test_the_same_caption_for_most_pictures_is_degenerate() -> None:
+def test_the_same_caption_for_most_images_is_degenerate() -> None:
     same = [words("a man in a red shirt")] * 12
     word = degenerate(same + [["dog"]] * 5)
     assert word is not None
-    assert "12 of 17 pictures have the same caption, “a man in a red shirt”" in word
+    assert "12 of 17 images have the same caption, “a man in a red shirt”" in word
     assert "prepared otherwise than in training" in word
     assert "collapsed" in word
 
@@ -50,7 +50,7 @@ def test_the_same_caption_for_most_pictures_is_degenerate() -> None:
 def test_empty_captions_are_degenerate() -> None:
     word = degenerate([[]] * 20)
     assert word is not None
-    assert word.startswith("The caption of 20 of 20 pictures is empty")
+    assert word.startswith("The caption of 20 of 20 images is empty")
 
 
 def test_varied_captions_and_too_few_are_not() -> None:

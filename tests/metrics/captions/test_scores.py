@@ -27,17 +27,17 @@ def test_every_metric_of_the_tokenised_captions() -> None:
         [["the", "man", "has", "a", "red", "car"], ["a", "red", "car", "parked"], ["a", "car"]],
     ]
     corpus = Corpus(words, references)
-    assert found.metrics.keys() == found.per_picture.keys() == NAMES
+    assert found.metrics.keys() == found.per_image.keys() == NAMES
     assert [found.metrics[f"bleu{n}"] for n in (1, 2, 3, 4)] == pytest.approx(bleu(corpus).corpus.tolist())
     assert found.metrics["bleu2_no_bp"] == pytest.approx(bleu(corpus).corpus_no_bp[1])
-    assert found.per_picture["rouge_l"].tolist() == pytest.approx(rouge_l(corpus).tolist())
+    assert found.per_image["rouge_l"].tolist() == pytest.approx(rouge_l(corpus).tolist())
     assert found.metrics["rouge_l"] == pytest.approx(rouge_l(corpus).mean())
-    assert found.per_picture["cider"].tolist() == pytest.approx(cider(corpus).tolist())
+    assert found.per_image["cider"].tolist() == pytest.approx(cider(corpus).tolist())
     assert found.metrics["cider"] == pytest.approx(cider(corpus).mean())
     assert found.notes == []
 
 
-def test_pictures_may_have_names() -> None:
+def test_images_may_have_names() -> None:
     names = ["one.jpg", "two.jpg", "three.jpg"]
     references = dict(reversed(list(zip(names, REFERENCES, strict=True))))
     found = caption_scores(dict(zip(names, CAPTIONS, strict=True)), references, meteor=False)
@@ -62,13 +62,13 @@ def test_meteor_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(SeetellError, match="picture 'b' has no references"):
+    with pytest.raises(SeetellError, match="image 'b' has no references"):
         caption_scores({"a": "x", "b": "y"}, {"a": ["x"]})
-    with pytest.raises(SeetellError, match="picture 'b' has no caption"):
+    with pytest.raises(SeetellError, match="image 'b' has no caption"):
         caption_scores({"a": "x"}, {"a": ["x"], "b": ["y"]})
     with pytest.raises(TypeError, match="both"):
         caption_scores({"a": "x"}, [["x"]])
     with pytest.raises(TypeError, match="list of references"):
         caption_scores(["x"], ["x"])
-    with pytest.raises(SeetellError, match="picture 1 has no reference captions"):
+    with pytest.raises(SeetellError, match="image 1 has no reference captions"):
         caption_scores(["x", "y"], [["x"], []])

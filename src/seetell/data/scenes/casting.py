@@ -33,7 +33,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """Room for a group, as fractions of the picture."""
+    """Room for a group, as fractions of the image."""
 
     left: float
     top: float

@@ -1,4 +1,4 @@
-"""Scenes as pictures: the ground, then the things, drawn large and reduced so that edges are smooth."""
+"""Scenes as images: the ground, then the things, drawn large and reduced so that edges are smooth."""
 
 from dataclasses import dataclass
 from io import BytesIO
@@ -52,7 +52,7 @@ def shades(colour: str) -> dict[str, Colour]:
 
 
 def draw(scene: Scene, *, things: bool = True) -> "Image":
-    """The scene as an RGB picture of SIDE × SIDE pixels; without `things`, only its ground."""
+    """The scene as an RGB image of SIDE × SIDE pixels; without `things`, only its ground."""
     from PIL import ImageDraw
 
     canvas = draw_ground(scene, SIDE * OVERSAMPLING)
@@ -77,8 +77,8 @@ def _draw_group(pen: "ImageDraw", group: Group, outline: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class ScenePicture:
-    """A picture that is drawn when it is read."""
+class SceneImage:
+    """An image that is drawn when it is read."""
 
     seed: int
     index: int

@@ -1,4 +1,4 @@
-"""Five captions for a scene, in differing words, order and detail; each is true of the picture.
+"""Five captions for a scene, in differing words, order and detail; each is true of the image.
 
 Two say how the things stand to each other, from either end; two more say it in another frame; the last names only what
 is largest, and where it is.

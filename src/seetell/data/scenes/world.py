@@ -97,7 +97,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything that is true of one picture."""
+    """Everything that is true of one image."""
 
     seed: int
     index: int

@@ -1,4 +1,4 @@
-"""Networks that turn pictures into features, and the store that keeps them."""
+"""Networks that turn images into features, and the store that keeps them."""
 
 from seetell.learn.encoders.encoder import DEFAULT_ENCODER, Encoder
 from seetell.learn.encoders.extract import EncodingReport, encode_dataset, open_stores

@@ -70,17 +70,17 @@ class Encoder(nn.Module):
         """Several layouts in one pass, without gradients.
 
         Args:
-            pixels: pictures × 3 × H × W or, to be averaged over crops, pictures × crops × 3 × H × W.
+            pixels: images × 3 × H × W or, to be averaged over crops, images × crops × 3 × H × W.
             layouts: any of `LAYOUTS`, or `grid:N`.
         """
         reader = self.reader(layouts)
         if pixels.ndim == 4:
             features: dict[str, Tensor] = reader(pixels)
             return features
-        pictures, crops = pixels.shape[:2]
+        images, crops = pixels.shape[:2]
         check_crops(layouts, crops)
         return {
-            layout: values.unflatten(0, (pictures, crops)).mean(1)
+            layout: values.unflatten(0, (images, crops)).mean(1)
             for layout, values in reader(pixels.flatten(0, 1)).items()
         }
 
@@ -97,21 +97,21 @@ class Encoder(nn.Module):
         return self.replica().eval().reader(layouts).describe(self._blank(size))
 
     def preparation(self, crops: Crops = "centre", *, view: str = "centre", size: int = 0) -> Preparation:
-        """How pictures must be prepared for the network's weights, as timm documents it.
+        """How images must be prepared for the network's weights, as timm papers it.
 
-        Ten crops are cut from a picture squashed to a square (256 × 256 for VGG), as Vilalta et al. do, so that
+        Ten crops are cut from an image squashed to a square (256 × 256 for VGG), as Vilalta et al. do, so that
         together they see all of it.
 
         Args:
             crops: `centre` for one, or `ten`.
             view: of one crop, `centre` (the square in the middle, as networks are usually tested: of a photograph of
-                3 to 2 it sees little more than half) or `whole` (all of the picture, squashed to a square).
+                3 to 2 it sees little more than half) or `whole` (all of the image, squashed to a square).
             size: of the square, if not what the network was trained on.
         """
         if view not in VIEWS:
             raise SeetellError(f"there is no view {view!r}", remedy=f"Choose one of: {', '.join(VIEWS)}")
         if view == "whole" and crops == "ten":
-            raise SeetellError("ten crops see the whole picture already", remedy="Leave out one of crops and view")
+            raise SeetellError("ten crops see the whole image already", remedy="Leave out one of crops and view")
         config = self._data_config()
         size = size or int(config["input_size"][-1])
         squash = crops == "ten" or view == "whole" or config.get("crop_mode") == "squash"
@@ -170,7 +170,7 @@ class Encoder(nn.Module):
         return digest.hexdigest()[:16]
 
     def _blank(self, size: int | None = None) -> Tensor:
-        """One picture of nothing, where the network is."""
+        """One image of nothing, where the network is."""
         size = size or int(self._data_config()["input_size"][-1])
         return torch.zeros(1, 3, size, size, device=next(self.network.parameters()).device)
 

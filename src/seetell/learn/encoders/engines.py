@@ -2,8 +2,8 @@
 
 The graph is made in memory for one square of one size, by following the network's Python through a pass. That takes
 EfficientNet-Lite2 a second; the exporter that bundles are made with, whose graphs take any number of rows, takes ten.
-Which engine runs is settled by the device and the network, never by how much there is to do, so that a picture's
-features do not depend on the pictures around it.
+Which engine runs is settled by the device and the network, never by how much there is to do, so that an image's
+features do not depend on the images around it.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ from seetell.learn.encoders.encoder import Encoder
 
 OPSET = 18
 
-Features = dict[str, NDArray[np.float32]]  # layout → pictures × its shape
+Features = dict[str, NDArray[np.float32]]  # layout → images × its shape
 
 
 class Engine(Protocol):
     """A network ready to run, from any number of threads."""
 
     def __call__(self, pixels: Tensor) -> Features:
-        """Features of prepared pixels, pictures × crops × 3 × H × W, averaged over the crops."""
+        """Features of prepared pixels, images × crops × 3 × H × W, averaged over the crops."""
         ...
 
 
@@ -79,14 +79,14 @@ class OnnxEngine:
                 raise ValueError(f"the graph gives another {layout}")
 
     def __call__(self, pixels: Tensor) -> Features:
-        pictures, crops = pixels.shape[:2]
+        images, crops = pixels.shape[:2]
         squares = pixels.flatten(0, 1).contiguous().numpy()
         # One at a time, which stays in the processor's cache: several are no faster, and VGG's four are slower.
         columns = zip(*(self._run(squares[place : place + 1]) for place in range(len(squares))), strict=True)
         features = {layout: np.concatenate(rows) for layout, rows in zip(self.layouts, columns, strict=True)}
         if crops == 1:
             return features
-        return {name: rows.reshape(pictures, crops, *rows.shape[1:]).mean(1) for name, rows in features.items()}
+        return {name: rows.reshape(images, crops, *rows.shape[1:]).mean(1) for name, rows in features.items()}
 
     def _run(self, square: NDArray[np.float32]) -> list[NDArray[np.float32]]:
         found: list[NDArray[np.float32]] = self._session.run(self.layouts, {"pixels": square})

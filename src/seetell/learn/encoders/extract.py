@@ -1,6 +1,6 @@
-"""A dataset's pictures through an encoder into feature stores.
+"""A dataset's images through an encoder into feature stores.
 
-A second run after a kill does the same batches as the first would have done, and so gives the same bytes: the pictures
+A second run after a kill does the same batches as the first would have done, and so gives the same bytes: the images
 that are not stored yet are taken in the dataset's order, a fixed number at a time through the network, and a fixed
 number of these batches at a time into the stores.
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from seetell.data import Record, Skipped
 from seetell.images import Preparation
 from seetell.learn.encoders.encoder import Encoder
-from seetell.learn.encoders.keys import picture_keys
+from seetell.learn.encoders.keys import image_keys
 from seetell.learn.encoders.layouts import check_crops, check_layout
 from seetell.learn.encoders.pipeline import Encoded, Pipeline, single_threaded
 from seetell.learn.encoders.space import check_space, default_root, size_text
@@ -25,7 +25,7 @@ from seetell.learn.encoders.store import FeatureStore
 from seetell.learn.encoders.store_spec import Precision, StoreSpec
 from seetell.progress import SILENT, Progress
 
-_PICTURES_A_COMMIT = 64  # or the next whole number of batches: how many are put on disk at once
+_IMAGES_A_COMMIT = 64  # or the next whole number of batches: how many are put on disk at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,15 @@ class EncodingReport:
     """What `encode_dataset` did.
 
     Args:
-        pictures: records that were asked for.
-        new: pictures that were encoded now.
-        present: records whose picture was there already, or is the same as another record's.
-        unreadable: pictures that were skipped, and why.
+        images: records that were asked for.
+        new: images that were encoded now.
+        present: records whose image was there already, or is the same as another record's.
+        unreadable: images that were skipped, and why.
         stores: by layout.
         seconds: how long it took.
     """
 
-    pictures: int
+    images: int
     new: int
     present: int
     unreadable: tuple[Skipped, ...]
@@ -64,16 +64,16 @@ def encode_dataset(
     progress: Progress = SILENT,
     say: Callable[[str], object] = lambda line: None,
 ) -> EncodingReport:
-    """Encode every picture that is not in the stores yet, in one pass for all layouts.
+    """Encode every image that is not in the stores yet, in one pass for all layouts.
 
     Args:
-        records: any number; a picture that occurs several times is encoded once.
+        records: any number; an image that occurs several times is encoded once.
         encoder: as loaded.
         layouts: which to store.
         root: the folder of the stores; `default_root()` unless told.
         preparation: the encoder's own, with one crop, unless told.
         precision: of the values on disk.
-        mirrored: encode the pictures' mirror images, into stores of their own.
+        mirrored: encode the images' mirror images, into stores of their own.
         batch_size, threads, device: see `Pipeline`.
         progress: who is told how far it is.
         say: who is told, before it begins, how large it will be, and if the network can only run slowly.
@@ -82,7 +82,7 @@ def encode_dataset(
     layouts = tuple(dict.fromkeys(layouts))
     preparation = preparation or encoder.preparation()
     stores = open_stores(encoder, layouts, root or default_root(), preparation, precision, mirrored=mirrored)
-    keys = picture_keys(records, progress)
+    keys = image_keys(records, progress)
     pending: dict[str, Record] = {}
     for record, key in zip(records, keys, strict=True):
         if isinstance(key, str) and not all(key in store for store in stores.values()):
@@ -101,9 +101,9 @@ def encode_dataset(
             device=device,
             say=say,
         )
-        at_once = -(-_PICTURES_A_COMMIT // pipeline.batch_size)
+        at_once = -(-_IMAGES_A_COMMIT // pipeline.batch_size)
         there = len(records) - len(pending)
-        with progress.task("Encoding", total=len(records), unit="pictures", skipped=there) as task:
+        with progress.task("Encoding", total=len(records), unit="images", skipped=there) as task:
             for commit in _commits(pipeline.run(pending.items()), at_once):
                 for layout, values in commit.values.items():
                     stores[layout].append(commit.keys, values)
@@ -148,7 +148,7 @@ def _announce(stores: Mapping[str, FeatureStore], pending: Iterable[str], say: C
         needed += size
         if count:
             each = size_text(store.spec.row_bytes)
-            say(f"{layout}: {count:,} pictures × {each} = {size_text(size)} in {store.folder}")
+            say(f"{layout}: {count:,} images × {each} = {size_text(size)} in {store.folder}")
     if needed:
         check_space(next(iter(stores.values())).folder, needed)
 
@@ -176,4 +176,4 @@ def _unreadable(
         if isinstance(key, Skipped):
             yield key
         elif key in bad:
-            yield Skipped(record.picture.name, bad[key].reason)
+            yield Skipped(record.image.name, bad[key].reason)

@@ -1,4 +1,4 @@
-"""A picture's key in the feature store: the hash of its bytes, so that equal pictures share a row wherever they are."""
+"""An image's key in the feature store: the hash of its bytes, so that equal images share a row wherever they are."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -6,22 +6,22 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 
 from seetell.data import Record, Skipped
-from seetell.errors import PictureError
+from seetell.errors import ImageError
 from seetell.progress import SILENT, Progress
 
-_AT_ONCE = 1024  # how many pictures' bytes are asked for ahead
+_AT_ONCE = 1024  # how many images' bytes are asked for ahead
 
 
-def picture_key(data: bytes) -> str:
-    """32 hexadecimal digits for the bytes of a picture file."""
+def image_key(data: bytes) -> str:
+    """32 hexadecimal digits for the bytes of an image file."""
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def picture_keys(records: Sequence[Record], progress: Progress = SILENT) -> list[str | Skipped]:
-    """For each record its picture's key, or why its bytes cannot be had."""
+def image_keys(records: Sequence[Record], progress: Progress = SILENT) -> list[str | Skipped]:
+    """For each record its image's key, or why its bytes cannot be had."""
     keys: list[str | Skipped] = []
     with (
-        progress.task("Reading pictures", total=len(records), unit="pictures") as task,
+        progress.task("Reading images", total=len(records), unit="images") as task,
         ThreadPoolExecutor(usable_cores()) as pool,
     ):
         for some in _chunks(records, _AT_ONCE):
@@ -30,8 +30,8 @@ def picture_keys(records: Sequence[Record], progress: Progress = SILENT) -> list
     return keys
 
 
-def skipped(error: PictureError) -> Skipped:
-    """A picture's error as a line of a report."""
+def skipped(error: ImageError) -> Skipped:
+    """An image's error as a line of a report."""
     return Skipped(error.where, f"{error.problem}. {error.remedy}" if error.remedy else error.problem)
 
 
@@ -44,8 +44,8 @@ def usable_cores() -> int:
 
 def _key(record: Record) -> str | Skipped:
     try:
-        return picture_key(record.picture.read())
-    except PictureError as error:
+        return image_key(record.image.read())
+    except ImageError as error:
         return skipped(error)
 
 

@@ -1,4 +1,4 @@
-"""The layouts of a picture's features, and the module that reads them from a network in one pass.
+"""The layouts of an image's features, and the module that reads them from a network in one pass.
 
 - `pooled` (D): the penultimate vector, what the classifier would read. VGG: fc7 after its ReLU.
 - `grid` (L × D): annotation vectors, the places of the network's last feature map row by row. VGG: the map before the
@@ -30,11 +30,11 @@ LAYOUTS = ("pooled", "grid", "levels", "full_network", GRID_AND_LEVELS)
 
 @dataclass(frozen=True, slots=True)
 class LayoutSpec:
-    """What a picture's features look like in one layout.
+    """What an image's features look like in one layout.
 
     Args:
         layout: its name.
-        shape: one picture's values: (D,) or (L, D).
+        shape: one image's values: (D,) or (L, D).
         sections: the widths that a row is divided into; their sum is D. Of `grid+levels`: D, then those of `levels`.
         names: for each section the part of the network that it comes from.
     """
@@ -171,7 +171,7 @@ def check_layout(layout: str) -> None:
 
 
 def check_crops(layouts: Sequence[str], crops: int) -> None:
-    """Refuse to average grids over crops: their places do not show the same parts of the picture."""
+    """Refuse to average grids over crops: their places do not show the same parts of the image."""
     for layout in layouts:
         if crops > 1 and layout.startswith("grid"):
             raise SeetellError(
@@ -232,9 +232,9 @@ def average(features: Tensor, width: int, batch: int, axis: int | None = None) -
 
     Args:
         features: a map with its channels second or last, vectors, or tokens; a network that works in windows gives its
-            windows in the place of pictures, each picture's together.
+            windows in the place of images, each image's together.
         width: the number of channels.
-        batch: how many pictures there are.
+        batch: how many images there are.
         axis: where the channels are, if it is known.
     """
     if features.ndim == 4 and (axis == 1 or (axis is None and features.shape[1] == width)):

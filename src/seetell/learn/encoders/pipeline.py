@@ -1,6 +1,6 @@
-"""Pictures through a network with every core busy.
+"""Images through a network with every core busy.
 
-Pictures are read, decoded and prepared ahead of the network, and on a CPU the network runs on several pictures side by
+Images are read, decoded and prepared ahead of the network, and on a CPU the network runs on several images side by
 side, one thread each: a batch that all cores share would have them wait for each other after every layer, and for the
 one that is decoding at the moment. On a GPU one thread feeds the network while all cores decode.
 """
@@ -20,14 +20,14 @@ from PIL import ImageOps
 from torch import Tensor
 
 from seetell.data import Record, Skipped
-from seetell.errors import PictureError
+from seetell.errors import ImageError
 from seetell.images import Preparation, decode
 from seetell.learn.encoders.encoder import Encoder
 from seetell.learn.encoders.engines import Features, TorchEngine, fastest_engine
-from seetell.learn.encoders.keys import picture_key, skipped, usable_cores
+from seetell.learn.encoders.keys import image_key, skipped, usable_cores
 
 # Squares in a batch. ONNX Runtime sees them one by one. PyTorch sees them at once, and on a CPU the intermediate
-# results of more do not stay in a core's cache: EfficientNet-Lite2 takes 39 ms a picture in batches of 4, and 63 ms in
+# results of more do not stay in a core's cache: EfficientNet-Lite2 takes 39 ms an image in batches of 4, and 63 ms in
 # batches of 32.
 CPU_BATCH = 4
 GPU_BATCH = 64
@@ -39,7 +39,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(slots=True)
 class Encoded:
-    """Some pictures' features, and which of them could not be read; both by key."""
+    """Some images' features, and which of them could not be read; both by key."""
 
     keys: list[str] = field(default_factory=list)
     values: Features = field(default_factory=dict)
@@ -54,14 +54,14 @@ class _Batch:
 
 
 class Pipeline:
-    """Reads, decodes, prepares and encodes pictures.
+    """Reads, decodes, prepares and encodes images.
 
     Args:
         encoder: as loaded; what runs is a copy made for it.
         layouts: which to read, in one pass.
-        preparation: how pictures are prepared.
-        mirrored: encode the pictures' mirror images.
-        batch_size: pictures that are encoded in one go, if not what suits the device. Where PyTorch runs the network,
+        preparation: how images are prepared.
+        mirrored: encode the images' mirror images.
+        batch_size: images that are encoded in one go, if not what suits the device. Where PyTorch runs the network,
             the last digits of features depend on it.
         threads: how many to use; one for each core unless told.
         device: `cpu`, `cuda`, `mps`, or `auto` for the best there is.
@@ -90,26 +90,26 @@ class Pipeline:
         self.workers = min(threads, _MOST_TORCH_WORKERS) if isinstance(self.engine, TorchEngine) else threads
         self.threads_each = max(1, threads // self.workers)
 
-    def run(self, pictures: Iterable[tuple[str, Record]]) -> Iterator[Encoded]:
-        """Encode pictures, given with their keys, in their order: batches of `batch_size` that can be read."""
+    def run(self, images: Iterable[tuple[str, Record]]) -> Iterator[Encoded]:
+        """Encode images, given with their keys, in their order: batches of `batch_size` that can be read."""
         with single_threaded(), ExitStack() as stack:
             pool = _pool(stack, self.workers, self.threads_each)
             network_pool = pool if self.device.type == "cpu" else _pool(stack, 1, self.threads_each)
-            prepared = _ahead(pool, self._prepare, pictures, 2 * self.workers * self.batch_size)
+            prepared = _ahead(pool, self._prepare, images, 2 * self.workers * self.batch_size)
             batches = self._batches(prepared)
             # Enough waiting that nothing stands still while whoever takes the results waits for a disk.
             yield from _ahead(network_pool, self._encode, batches, 6 * self.workers)
 
-    def _prepare(self, picture: tuple[str, Record]) -> tuple[str, NDArray[np.uint8] | Skipped]:
-        key, record = picture
-        name = record.picture.name
+    def _prepare(self, item: tuple[str, Record]) -> tuple[str, NDArray[np.uint8] | Skipped]:
+        key, record = item
+        name = record.image.name
         try:
-            data = record.picture.read()
-            if picture_key(data) != key:
-                raise PictureError("it was changed while it was being encoded", where=name)
+            data = record.image.read()
+            if image_key(data) != key:
+                raise ImageError("it was changed while it was being encoded", where=name)
             image = decode(data, name=name, at_least=self.preparation.resize)
             return key, self.preparation.pixels(ImageOps.mirror(image) if self.mirrored else image, name=name)
-        except PictureError as error:
+        except ImageError as error:
             return key, skipped(error)
 
     def _batches(self, prepared: Iterable[tuple[str, NDArray[np.uint8] | Skipped]]) -> Iterator[_Batch]:

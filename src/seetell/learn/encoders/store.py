@@ -1,11 +1,11 @@
-"""The feature store: raw values of pictures, made once, kept on disk, read by memory map.
+"""The feature store: raw values of images, made once, kept on disk, read by memory map.
 
 A store is a folder for one encoder (its weights) × preparation × layout × precision, named after them:
 
 - `store.json`: what it holds, for people and for opening it again
 - `values.bin`: the rows, one after another, little-endian
 - `rows.txt`: a line for each batch of rows: its first row, how many, the checksum of their values, their keys (the hash
-  of each picture's bytes), and a checksum of the line
+  of each image's bytes), and a checksum of the line
 
 A batch's values are on disk before its line is. So whatever moment a writer is killed at, a line that is there in full
 has its values, and everything beyond is cut off by the next writer. Writers take a lock for each batch, so that several
@@ -28,9 +28,9 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from seetell.data import Record, Skipped
-from seetell.errors import PictureError, SeetellError
+from seetell.errors import ImageError, SeetellError
 from seetell.images import decode
-from seetell.learn.encoders.keys import picture_keys
+from seetell.learn.encoders.keys import image_keys
 from seetell.learn.encoders.store_spec import StoreSpec
 from seetell.progress import SILENT, Progress
 
@@ -38,7 +38,7 @@ _LOCK_SECONDS = 60
 
 
 class FeatureStore:
-    """Rows of features by picture. Made by `open` or `open_or_create`.
+    """Rows of features by image. Made by `open` or `open_or_create`.
 
     Example:
         >>> store = FeatureStore.open(folder)
@@ -91,7 +91,7 @@ class FeatureStore:
         return store
 
     def __len__(self) -> int:
-        """How many pictures have a row."""
+        """How many images have a row."""
         return len(self._index)
 
     def __contains__(self, key: str) -> bool:
@@ -131,8 +131,8 @@ class FeatureStore:
         """Add rows; either all of them are there afterwards or, if the process dies, none. Known keys are left out.
 
         Args:
-            keys: of the pictures.
-            values: pictures × the layout's shape; float32 values are made half precision if the store is.
+            keys: of the images.
+            values: images × the layout's shape; float32 values are made half precision if the store is.
         """
         with _locked(self.folder):
             self.refresh()
@@ -153,18 +153,18 @@ class FeatureStore:
         return np.array([self._index.get(key, -1) for key in keys], np.int64)
 
     def rows_for(self, records: Sequence[Record], *, progress: Progress = SILENT) -> NDArray[np.int64]:
-        """Where the rows of some records' pictures are; −1 for a picture that cannot be read.
+        """Where the rows of some records' images are; −1 for an image that cannot be read.
 
         Raises:
-            SeetellError: a picture that can be read has no row.
+            SeetellError: an image that can be read has no row.
         """
-        keys = picture_keys(records, progress)
+        keys = image_keys(records, progress)
         rows = self.rows(["" if isinstance(key, Skipped) else key for key in keys])
         lacking = [i for i, key in enumerate(keys) if rows[i] < 0 and not isinstance(key, Skipped)]
         if any(_decodes(records[i]) for i in lacking):
             raise SeetellError(
-                f"{len(lacking):,} of {len(records):,} pictures have no {self.spec.layout.layout} features "
-                f"({records[lacking[0]].picture.name} for one)",
+                f"{len(lacking):,} of {len(records):,} images have no {self.spec.layout.layout} features "
+                f"({records[lacking[0]].image.name} for one)",
                 where=str(self.folder),
                 remedy=f"Make them with: seetell learn features DATASET --encoder {self.spec.encoder} "
                 f"--layout {self.spec.layout.layout}"
@@ -284,7 +284,7 @@ def _plainly(folder: Path) -> Iterator[None]:
 
 def _decodes(record: Record) -> bool:
     try:
-        decode(record.picture.read(), name=record.picture.name)
-    except PictureError:
+        decode(record.image.read(), name=record.image.name)
+    except ImageError:
         return False
     return True

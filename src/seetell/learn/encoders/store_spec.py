@@ -25,11 +25,11 @@ class StoreSpec:
     Args:
         encoder: the encoder as it was written when the store was made.
         encoder_fingerprint: of its architecture and weights.
-        preparation: how pictures were prepared.
+        preparation: how images were prepared.
         layout: the layout's shape and sections.
         precision: of the values on disk.
         notes: what a user should know about the encoder's weights.
-        mirrored: the features are of the pictures' mirror images.
+        mirrored: the features are of the images' mirror images.
     """
 
     encoder: str
@@ -42,7 +42,7 @@ class StoreSpec:
 
     @property
     def row_bytes(self) -> int:
-        """The size of one picture's row."""
+        """The size of one image's row."""
         return int(np.prod(self.layout.shape)) * np.dtype(self.precision).itemsize
 
     @property

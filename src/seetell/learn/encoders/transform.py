@@ -16,11 +16,11 @@ from seetell.errors import SeetellError
 from seetell.learn.encoders.layouts import put_below, taken_apart
 
 _CONSTANT = 1e-9  # a deviation this small beside the mean is rounding
-_FAR = 5.0  # deviations; where few pictures make up a deviation, one may be a hundred of them away
+_FAR = 5.0  # deviations; where few images make up a deviation, one may be a hundred of them away
 
 
 class Standardise(nn.Module):
-    """z = (x − mean) / deviation, feature by feature. A feature that never varied is 0 for every picture.
+    """z = (x − mean) / deviation, feature by feature. A feature that never varied is 0 for every image.
 
     Args:
         width: how many features a row has. Before fitting or loading, rows pass unchanged.
@@ -123,7 +123,7 @@ class Principal(Standardise):
         if wanted > min(z.shape):
             raise SeetellError(
                 f"{z.shape[0]} rows of {z.shape[1]} features have no {wanted} principal components",
-                remedy="Ask for fewer, or train on more pictures",
+                remedy="Ask for fewer, or train on more images",
             )
         # The rows are fewer than the features, so that it is their products that are decomposed.
         values, vectors = torch.linalg.eigh(z @ z.T)

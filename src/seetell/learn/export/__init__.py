@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from seetell import __version__
-from seetell.bundle import AgainPart, Bundle, EncoderPart, Layout, Manifest, Score, write_bundle
+from seetell.bundle import Bundle, EncoderPart, Layout, Manifest, RetryPart, Score, write_bundle
 from seetell.bundle.folder import check_target
 from seetell.bundle.manifest import check_name
 from seetell.errors import SeetellError
@@ -19,15 +19,15 @@ from seetell.learn.export.compare import UnequalError, compare
 from seetell.learn.export.graphs import to_onnx
 from seetell.learn.export.heads import make_head
 from seetell.learn.export.kept import Kept, kept_of, like
-from seetell.learn.export.smaller import SMALLER, make_smaller
+from seetell.learn.export.quantize import SMALLER, quantize_graph
 from seetell.learn.export.trained import Trained, check_shared, open_runs, plain_numbers
 from seetell.learn.export.words import USUAL, fitting_words
-from seetell.runtime import AnyPicture, Suite
+from seetell.runtime import ImageLike, Model
 
 __all__ = ["SMALLER", "USUAL", "Description", "Loss", "Trained", "UnequalError", "export", "like", "open_runs"]
 
-Measure = Callable[[Suite], Mapping[str, Mapping[str, Any]]]
-"""What a suite reaches: for each head {"metrics", "protocol", "pictures"}."""
+Measure = Callable[[Model], Mapping[str, Mapping[str, Any]]]
+"""What a model reaches: for each head {"metrics", "protocol", "images"}."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ def export(
     out: Path,
     description: Description,
     *,
-    pictures: Sequence[AnyPicture],
+    images: Sequence[ImageLike],
     texts: Sequence[str] = (),
     smaller: str = "",
-    matching: float | None = None,
-    doubtful: float | None = None,
-    again: tuple[float, Sequence[AnyPicture]] | None = None,
+    rerank_weight: float | None = None,
+    uncertain_below: float | None = None,
+    retry: tuple[float, Sequence[ImageLike]] | None = None,
     measure: tuple[Measure, str, str] | None = None,
     beside: Bundle | None = None,
     replace: bool = False,
@@ -69,14 +69,14 @@ def export(
     """Make one bundle of one trained model, or of several that see with the same encoder.
 
     Args:
-        pictures: real ones, on which bundle and checkpoints must agree before anything is written.
+        images: real ones, on which bundle and checkpoints must agree before anything is written.
         texts: likewise.
         smaller: "fp16" or "int8" rounds the weights; what that costs is measured, and told in the result.
-        matching: how much it counts, beside a caption's log-probability, that the retriever finds it to fit.
-        doubtful: the fit below which a caption is called doubtful.
-        again: the fit below which a picture is told again with words that fit it, and pictures of the training split,
+        rerank_weight: how much it counts, beside a caption's log-probability, that the retriever finds it to fit.
+        uncertain_below: the fit below which a caption is called uncertain.
+        retry: the fit below which an image is told again with words that fit it, and images of the training split,
             which show what fits usually.
-        measure: scores a suite, and the data and split it does so on: what the bundle then says it reaches. Needed
+        measure: scores a model, and the data and split it does so on: what the bundle then says it reaches. Needed
             with `smaller`.
         beside: a bundle with the same encoder, whose heads stay as they are where none of `trained` takes their place.
         replace: put it in the place of another bundle.
@@ -89,36 +89,38 @@ def export(
     check_target(out, replace=replace)
     check_shared(trained)
     kept = Kept() if beside is None else kept_of(beside, trained, smaller)
-    if matching is not None and not {"captioner", "retriever"} <= {*kept.heads, *(one.kind for one in trained)}:
-        raise SeetellError("--matching needs a captioner and a retriever", remedy="Name runs of both, or leave it out")
-    if doubtful is not None and not matching:
-        raise SeetellError("--doubtful needs --matching", remedy="Give both, or leave it out")
-    if again is not None and not matching:
-        raise SeetellError("--again needs --matching", remedy="Give both, or leave it out")
+    if rerank_weight is not None and not {"captioner", "retriever"} <= {*kept.heads, *(one.kind for one in trained)}:
+        raise SeetellError(
+            "--rerank-weight needs a captioner and a retriever", remedy="Name runs of both, or leave it out"
+        )
+    if uncertain_below is not None and not rerank_weight:
+        raise SeetellError("--uncertain-below needs --rerank-weight", remedy="Give both, or leave it out")
+    if retry is not None and not rerank_weight:
+        raise SeetellError("--retry-below needs --rerank-weight", remedy="Give both, or leave it out")
     manifest, files = _parts(trained, kept, description, say)
-    if matching is not None and manifest.captioner is not None:
-        chosen = dataclasses.replace(manifest.captioner, matching=matching, doubtful=doubtful)
+    if rerank_weight is not None and manifest.captioner is not None:
+        chosen = dataclasses.replace(manifest.captioner, rerank_weight=rerank_weight, uncertain_below=uncertain_below)
         manifest = dataclasses.replace(manifest, captioner=chosen)
     with tempfile.TemporaryDirectory(prefix="seetell-export-") as folder:
-        if again is not None and manifest.captioner is not None:
-            say("Looking for the words that fit pictures")
-            with Suite(write_bundle(Path(folder) / "before", manifest, {**kept.files, **files})) as suite:
-                files["captioner-words.onnx"] = fitting_words(suite, again[1])
-            telling = dataclasses.replace(manifest.captioner, again=AgainPart("captioner-words.onnx", again[0]))
+        if retry is not None and manifest.captioner is not None:
+            say("Looking for the words that fit images")
+            with Model(write_bundle(Path(folder) / "before", manifest, {**kept.files, **files})) as model:
+                files["captioner-words.onnx"] = fitting_words(model, retry[1])
+            telling = dataclasses.replace(manifest.captioner, retry=RetryPart("captioner-words.onnx", retry[0]))
             manifest = dataclasses.replace(manifest, captioner=telling)
         say("Comparing with the checkpoints")
-        with Suite(write_bundle(Path(folder) / "whole", manifest, {**kept.files, **files})) as suite:
-            compare(suite, trained, pictures, texts)
-            before = _measured(suite, measure, say)
+        with Model(write_bundle(Path(folder) / "whole", manifest, {**kept.files, **files})) as model:
+            compare(model, trained, images, texts)
+            before = _measured(model, measure, say)
         manifest = _scored(manifest, before, measure)
         if not smaller:
             return write_bundle(out, manifest, {**kept.files, **files}, replace=replace), None
         say(f"Rounding weights to {SMALLER[smaller]}")
-        made = {n: make_smaller(data, SMALLER[smaller]) if n.endswith(".onnx") else data for n, data in files.items()}
+        made = {n: quantize_graph(data, SMALLER[smaller]) if n.endswith(".onnx") else data for n, data in files.items()}
         small = {**kept.files, **made}
         manifest = dataclasses.replace(manifest, precision=SMALLER[smaller])
-        with Suite(write_bundle(Path(folder) / "small", manifest, small)) as suite:
-            after = _measured(suite, measure, say)
+        with Model(write_bundle(Path(folder) / "small", manifest, small)) as model:
+            after = _measured(model, measure, say)
     bundle = write_bundle(out, _scored(manifest, after, measure), small, replace=replace)
     return bundle, Loss(sum(map(len, {**kept.files, **files}.values())), bundle.size, before, after)
 
@@ -161,12 +163,12 @@ def _parts(
     return manifest, files
 
 
-def _measured(suite: Suite, measure: tuple[Measure, str, str] | None, say: Callable[[str], object]) -> dict[str, Any]:
+def _measured(model: Model, measure: tuple[Measure, str, str] | None, say: Callable[[str], object]) -> dict[str, Any]:
     if measure is None:
         return {}
     score, data, split = measure
     say(f"Measuring on {data}, split {split}")
-    return {kind: {**report, "metrics": plain_numbers(report["metrics"])} for kind, report in score(suite).items()}
+    return {kind: {**report, "metrics": plain_numbers(report["metrics"])} for kind, report in score(model).items()}
 
 
 def _scored(
@@ -177,7 +179,7 @@ def _scored(
     for head in manifest.heads:
         if head.KIND in reports and measure is not None:
             report = reports[head.KIND]
-            score = Score(*measure[1:], report["protocol"], report["pictures"], "bundle", report["metrics"])
+            score = Score(*measure[1:], report["protocol"], report["images"], "bundle", report["metrics"])
             earlier = tuple(each for each in head.scores if each.measured_on != "bundle")
             heads[head.KIND] = dataclasses.replace(head, scores=(*earlier, score))
     return dataclasses.replace(manifest, **heads)

@@ -1,4 +1,4 @@
-"""Whether a bundle does what its checkpoints do, on real pictures and texts."""
+"""Whether a bundle does what its checkpoints do, on real images and texts."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -14,8 +14,8 @@ from seetell.learn.export.trained import Trained
 from seetell.learn.models.captioner import Captioner as TorchCaptioner
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
-from seetell.learn.training.tagging import TaggingSettings, choose_labels
-from seetell.runtime import AnyPicture, Suite
+from seetell.learn.tasks.tagging.decode import TaggingSettings, choose_labels
+from seetell.runtime import ImageLike, Model
 from seetell.runtime.sequence import decode, rules
 from seetell.runtime.stream import named
 
@@ -28,17 +28,17 @@ class UnequalError(SeetellError):
     """A bundle that does not do what its checkpoint does; it is not written."""
 
 
-def compare(suite: Suite, trained: Sequence[Trained], pictures: Sequence[AnyPicture], texts: Sequence[str]) -> None:
+def compare(model: Model, trained: Sequence[Trained], images: Sequence[ImageLike], texts: Sequence[str]) -> None:
     """Refuse a bundle whose results differ from those of the checkpoints.
 
     Heads are given the very same features as the checkpoint's, and must agree to `CLOSE`; captions and tags are also
-    compared from the picture to the words, and must be the same.
+    compared from the image to the words, and must be the same.
     """
-    seen = suite.eye.see([named(picture, place) for place, picture in enumerate(pictures)])
+    seen = model.encoder.see([named(image, place) for place, image in enumerate(images)])
     if not seen.places:
-        raise SeetellError("there is no readable picture to compare the bundle with its checkpoint on")
+        raise SeetellError("there is no readable image to compare the bundle with its checkpoint on")
     layouts = [one.layout.layout for one in trained]
-    torch_features = _encode(trained[0], [pictures[place] for place in seen.places], layouts)
+    torch_features = _encode(trained[0], [images[place] for place in seen.places], layouts)
     for layout, wanted in torch_features.items():
         far = float(np.abs(seen.features[layout] - wanted).max()) / max(1.0, float(np.abs(wanted).max()))
         _check(far, "encoder", f"{layout} features")
@@ -46,27 +46,27 @@ def compare(suite: Suite, trained: Sequence[Trained], pictures: Sequence[AnyPict
         features = torch_features[one.layout.layout]
         through = seen.features[one.layout.layout]
         if one.kind == "retriever":
-            _compare_retriever(suite, one, features, texts)
+            _compare_retriever(model, one, features, texts)
         elif one.kind == "captioner":
-            part = suite.manifest.captioner
+            part = model.manifest.captioner
             assert part is not None
             law = rules(one.vocabulary, part.sequence.decoding)
-            _compare_sequences(suite.captioner.decoder, one, features, through, law, part.sequence.decoding)
+            _compare_sequences(model.captioner.decoder, one, features, through, law, part.sequence.decoding)
         elif isinstance(one.model, Scorer):
-            _compare_classifier(suite, one, features, through)
+            _compare_classifier(model, one, features, through)
         else:
-            tagger = suite.manifest.tagger
+            tagger = model.manifest.tagger
             assert tagger is not None
             assert tagger.sequence is not None
             how = tagger.sequence.decoding
-            _compare_sequences(suite.tagger.decoder, one, features, through, rules(one.vocabulary, how), how)
+            _compare_sequences(model.tagger.decoder, one, features, through, rules(one.vocabulary, how), how)
 
 
-def _encode(trained: Trained, pictures: Sequence[AnyPicture], layouts: Sequence[str]) -> dict[str, Array]:
-    """Features as training saw them: the encoder as it was, not folded, one picture at a time."""
+def _encode(trained: Trained, images: Sequence[ImageLike], layouts: Sequence[str]) -> dict[str, Array]:
+    """Features as training saw them: the encoder as it was, not folded, one image at a time."""
     found: dict[str, list[Array]] = {layout: [] for layout in layouts}
-    for picture in pictures:
-        source: Any = picture.read() if hasattr(picture, "read") else picture
+    for image in images:
+        source: Any = image.read() if hasattr(image, "read") else image
         pixels = torch.from_numpy(trained.preparation.open(source))
         for layout, values in trained.encoder.encode(pixels[None] if len(pixels) > 1 else pixels, list(found)).items():
             found[layout].append(values.numpy())
@@ -74,18 +74,18 @@ def _encode(trained: Trained, pictures: Sequence[AnyPicture], layouts: Sequence[
 
 
 @torch.no_grad()
-def _compare_retriever(suite: Suite, one: Trained, features: Array, texts: Sequence[str]) -> None:
-    model: Any = one.model
-    retriever = suite.retriever
-    wanted = model.pictures(torch.from_numpy(features)).numpy()
-    _check(float(np.abs(retriever.embeddings(features) - wanted).max()), one.name, "embeddings of pictures")
+def _compare_retriever(model: Model, one: Trained, features: Array, texts: Sequence[str]) -> None:
+    network: Any = one.model
+    retriever = model.retriever
+    wanted = network.images(torch.from_numpy(features)).numpy()
+    _check(float(np.abs(retriever.embeddings(features) - wanted).max()), one.name, "embeddings of images")
     if not texts:
         return
     numbers = [one.vocabulary.encode(retriever.tokenizer(text) or ["<unk>"]) for text in texts]
     tokens = torch.zeros(len(texts), max(map(len, numbers)), dtype=torch.long)
     for row, sequence in enumerate(numbers):
         tokens[row, : len(sequence)] = torch.tensor(sequence)
-    wanted = model.texts(tokens, torch.tensor([len(sequence) for sequence in numbers])).numpy()
+    wanted = network.texts(tokens, torch.tensor([len(sequence) for sequence in numbers])).numpy()
     _check(float(np.abs(retriever.texts(texts) - wanted).max()), one.name, "embeddings of texts")
 
 
@@ -120,18 +120,18 @@ def _compare_steps(
 
 
 @torch.no_grad()
-def _compare_classifier(suite: Suite, one: Trained, features: Array, through: Array) -> None:
-    model, settings = cast(Scorer, one.model), TaggingSettings.of(one.decoding)
-    logits = model(torch.from_numpy(features)).numpy()
-    wanted = choose_labels(model, logits, settings)
+def _compare_classifier(model: Model, one: Trained, features: Array, through: Array) -> None:
+    network, settings = cast(Scorer, one.model), TaggingSettings.of(one.decoding)
+    logits = network(torch.from_numpy(features)).numpy()
+    wanted = choose_labels(network, logits, settings)
     edges = (
-        model.thresholds.numpy()
+        network.thresholds.numpy()
         if settings.choose == "thresholds"
         else -np.sort(-logits, axis=1)[:, [settings.top - 1]]
     )
     near = np.abs(logits - edges) < TIE
     for given, free in ((features, np.zeros_like(near)), (through, near)):
-        for row, (tags, sure) in enumerate(suite.tagger.tags(given)):
+        for row, (tags, sure) in enumerate(model.tagger.tags(given)):
             assert sure is not None
             _check(float(np.abs(sure - wanted.confidence[row]).max()), one.name, "confidences")
             said = {one.vocabulary.words.index(tag.label) for tag in tags}

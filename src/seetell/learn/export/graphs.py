@@ -33,15 +33,15 @@ class TextSide(nn.Module):
         return embeddings
 
 
-class PictureSide(nn.Module):
-    """The picture side of a retrieval model."""
+class ImageSide(nn.Module):
+    """The image side of a retrieval model."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, features: Tensor) -> Tensor:
-        embeddings: Tensor = self.model.pictures(features)  # type: ignore[operator]
+        embeddings: Tensor = self.model.images(features)  # type: ignore[operator]
         return embeddings
 
 

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from seetell.bundle import CaptionerPart, ClassifierPart, Decoding, RetrieverPart, SequencePart, StatePart, TaggerPart
-from seetell.learn.export.graphs import PictureSide, Scores, Start, Step, TextSide, to_onnx
+from seetell.learn.export.graphs import ImageSide, Scores, Start, Step, TextSide, to_onnx
 from seetell.learn.export.trained import Trained
+from seetell.learn.export.weight_names import keep_names
 from seetell.learn.models.captioner import Captioner
 from seetell.learn.models.classifier import Scorer
-from seetell.learn.training.tagging import TaggingSettings
-from seetell.learn.training.telling import DecodingSettings
-from seetell.learn.weight_names import keep_names
+from seetell.learn.tasks.captioning.decode import DecodingSettings
+from seetell.learn.tasks.tagging.decode import TaggingSettings
 
 Files = dict[str, bytes]
 Part = CaptionerPart | TaggerPart | RetrieverPart
@@ -30,11 +30,11 @@ def make_head(trained: Trained) -> tuple[Part, Files]:
     if trained.kind == "retriever":
         model: Any = trained.model
         tokens = torch.ones(2, 3, dtype=torch.long)
-        files["retriever-pictures.onnx"] = _graph(PictureSide(model), {"features": example}, ["embeddings"])
+        files["retriever-images.onnx"] = _graph(ImageSide(model), {"features": example}, ["embeddings"])
         files["retriever-texts.onnx"] = _graph(
             TextSide(model), {"tokens": tokens, "lengths": torch.tensor([3, 2])}, ["embeddings"]
         )
-        graphs = ("retriever-pictures.onnx", "retriever-texts.onnx")
+        graphs = ("retriever-images.onnx", "retriever-texts.onnx")
         how = (trained.tokenizer, model.similarity, model.dimensions)
         return RetrieverPart(*common, *graphs, *how, trained_as=settings), files
     if trained.kind == "captioner":

@@ -7,7 +7,7 @@ from typing import Any
 
 from seetell.bundle import Bundle, Head, Layout
 from seetell.errors import SeetellError
-from seetell.learn.export.smaller import SMALLER
+from seetell.learn.export.quantize import SMALLER
 from seetell.learn.export.trained import Trained
 
 
@@ -22,13 +22,13 @@ class Kept:
 
 
 def kept_of(bundle: Bundle, trained: Sequence[Trained], smaller: str) -> Kept:
-    """What stays of a bundle beside new heads. They must see with the same eye, and their weights be rounded alike."""
+    """What stays of a bundle beside new heads. They must see with the same encoder, and their weights be rounded alike."""
     manifest, first = bundle.manifest, trained[0]
     problem = ""
     if manifest.encoder.fingerprint != first.encoder.fingerprint():
         problem = f"sees with another encoder ({manifest.encoder.name}) than {first.name} ({first.encoder.name})"
     elif manifest.encoder.preparation != first.preparation:
-        problem = f"prepares pictures in another way than {first.name}"
+        problem = f"prepares images in another way than {first.name}"
     if problem:
         raise SeetellError(
             f"this bundle {problem}",
@@ -44,7 +44,9 @@ def kept_of(bundle: Bundle, trained: Sequence[Trained], smaller: str) -> Kept:
     gone: dict[str, Any] = {one.kind: None for one in trained}
     rest = dataclasses.replace(manifest, **gone)
     if rest.captioner is not None and rest.retriever is None:  # what fits badly, another retriever says otherwise
-        rest = dataclasses.replace(rest, captioner=dataclasses.replace(rest.captioner, doubtful=None, again=None))
+        rest = dataclasses.replace(
+            rest, captioner=dataclasses.replace(rest.captioner, uncertain_below=None, retry=None)
+        )
     read = {head.layout for head in rest.heads}
     return Kept(
         {head.KIND: head for head in rest.heads},

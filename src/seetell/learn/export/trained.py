@@ -12,8 +12,8 @@ from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.learn.encoders import Encoder, LayoutSpec
 from seetell.learn.models.live_encoder import LiveEncoder
-from seetell.learn.training.beginnings import HEADS, shared_settings
 from seetell.learn.training.run import Run
+from seetell.learn.training.warm_start import HEADS, shared_settings
 from seetell.text import Vocabulary
 
 
@@ -26,7 +26,7 @@ class Trained:
         kind: captioner, tagger or retriever.
         encoder: the network whose features it reads, with the weights it was trained with.
         decoding: the recipe's `[decoding]`.
-        settings: what somebody needs to train it further (`beginnings.settings_of`).
+        settings: what somebody needs to train it further (`warm_starts.settings_of`).
     """
 
     name: str
@@ -44,7 +44,7 @@ class Trained:
 
     @classmethod
     def of(cls, run: Run, encoder: Encoder | None = None) -> "Trained":
-        """A run's best model. Of a run that trained from pictures the network comes out of the model, with the weights
+        """A run's best model. Of a run that trained from images the network comes out of the model, with the weights
         it has there; others name the `encoder` that they were trained with."""
         if run.vocabulary is None:
             raise SeetellError("this run has no vocabulary", where=str(run.path), remedy="Train it again")
@@ -84,13 +84,13 @@ def open_runs(paths: Sequence[Path]) -> list[Trained]:
 
 
 def check_shared(trained: Sequence[Trained]) -> None:
-    """Refuse runs that cannot be one suite: they must see with the same eye, and each do another thing."""
+    """Refuse runs that cannot be one model: they must see with the same encoder, and each do another thing."""
     first = trained[0]
     for place, other in enumerate(trained):
         for earlier in trained[:place]:
             if earlier.kind == other.kind:
                 raise SeetellError(
-                    f"{earlier.name} is a {other.kind}, too", where=other.name, remedy="A suite has one of each kind"
+                    f"{earlier.name} is a {other.kind}, too", where=other.name, remedy="A model has one of each kind"
                 )
         problem = ""
         if other.encoder.fingerprint() != first.encoder.fingerprint() and other.encoder.name == first.encoder.name:
@@ -98,12 +98,12 @@ def check_shared(trained: Sequence[Trained]) -> None:
         elif other.encoder.fingerprint() != first.encoder.fingerprint():
             problem = f"another encoder ({other.encoder.name}) than {first.name} ({first.encoder.name})"
         elif other.preparation != first.preparation:
-            problem = f"pictures that are prepared in another way than those of {first.name}"
+            problem = f"images that are prepared in another way than those of {first.name}"
         if problem:
             raise SeetellError(
                 f"this run reads {problem}",
                 where=other.name,
-                remedy="Runs of one suite share the encoder and its crops; export this one alone, or train it again",
+                remedy="Runs of one model share the encoder and its crops; export this one alone, or train it again",
             )
 
 

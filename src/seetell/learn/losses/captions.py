@@ -35,13 +35,13 @@ class CrossEntropy(nn.Module):
 
 
 class DoublyStochastic(nn.Module):
-    """λ Σ_i (τ − Σ_t α_ti)²: every place of the picture should be looked at about as much (Xu et al., equation 9).
+    """λ Σ_i (τ − Σ_t α_ti)²: every place of the image should be looked at about as much (Xu et al., equation 9).
 
     The sum is over the L places of the grid; the mean over captions.
 
     Args:
         weight: λ.
-        total: τ, how much attention a place should get over the whole caption; the document fixed it to 1.
+        total: τ, how much attention a place should get over the whole caption; the paper fixed it to 1.
     """
 
     def __init__(self, weight: float = 1.0, total: float = 1.0) -> None:
@@ -69,7 +69,7 @@ class HardAttentionRule(nn.Module):
         lambda_r: λ_r.
         lambda_e: λ_e.
         decay: the 0.9 above.
-        baseline: the moving average is of a "sentence", as in the document, or of a "word", b being that times the
+        baseline: the moving average is of a "sentence", as in the paper, or of a "word", b being that times the
             caption's words. The latter is the better guess where captions differ in length.
         per: what to average the rule over.
     """
@@ -125,7 +125,7 @@ class SelfCritical(nn.Module):
     """−(r(sample) − r(baseline)) Σ_t log p(w_t of the sample): samples better than the baseline become more likely.
 
     The gradient is, in the mean, that of −E[r] (Rennie et al., *Self-critical sequence training*, 2017, whose baseline
-    is the reward of the greedy caption). For several samples a picture see `others_mean`.
+    is the reward of the greedy caption). For several samples an image see `others_mean`.
     """
 
     def __init__(self, per: Per = "sentence") -> None:
@@ -139,10 +139,10 @@ class SelfCritical(nn.Module):
 
 
 def others_mean(rewards: Tensor) -> Tensor:
-    """A baseline without a greedy caption: for each of S samples of a picture (P, S), the mean reward of the others."""
+    """A baseline without a greedy caption: for each of S samples of an image (P, S), the mean reward of the others."""
     samples = rewards.shape[1]
     if samples < 2:
-        raise ValueError("one sample a picture has no others to be compared with")
+        raise ValueError("one sample an image has no others to be compared with")
     return (rewards.sum(1, keepdim=True) - rewards) / (samples - 1)
 
 

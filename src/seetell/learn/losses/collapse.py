@@ -10,28 +10,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# What Vilalta et al. call started, on splits of 1,000 pictures with five captions each …
+# What Vilalta et al. call started, on splits of 1,000 images with five captions each …
 STARTED = 10.0
 # … on which a guess has this sum of recalls: R@1 + R@5 + R@10 are 0.1 + 0.5 + 1.0 in either direction.
 _GUESS = 3.2
 
 
-def guessed_recalls(pictures: int, texts: int) -> float:
+def guessed_recalls(images: int, texts: int) -> float:
     """The sum of recalls at 1, 5 and 10 of a random ranking, in both directions, in per cent."""
-    each = texts / pictures  # captions a picture
+    each = texts / images  # captions an image
 
-    def picture_to_text(k: int) -> float:
+    def image_to_text(k: int) -> float:
         return 1 - math.prod(max(0.0, 1 - each / (texts - drawn)) for drawn in range(min(k, texts)))
 
-    return 100 * sum(min(1.0, k / pictures) + picture_to_text(k) for k in (1, 5, 10))
+    return 100 * sum(min(1.0, k / images) + image_to_text(k) for k in (1, 5, 10))
 
 
-def started_above(pictures: int, texts: int) -> float:
-    """The sum of recalls above which training has started on a split of so many pictures and texts.
+def started_above(images: int, texts: int) -> float:
+    """The sum of recalls above which training has started on a split of so many images and texts.
 
     It is 10, or as many times a guess as 10 is for Vilalta et al.; on tiny splits, half-way from a guess to 600.
     """
-    guess = guessed_recalls(pictures, texts)
+    guess = guessed_recalls(images, texts)
     return max(STARTED, min(guess * STARTED / _GUESS, (guess + 600) / 2))
 
 
@@ -40,7 +40,7 @@ def loss_of_equal_scores(settings: Mapping[str, Any], batch: int) -> float:
 
     Args:
         settings: of the loss, as in a recipe: `{ kind = "max", margin = 0.2 }`.
-        batch: how many pairs, each of a picture and a text of its own.
+        batch: how many pairs, each of an image and a text of its own.
     """
     kind, others = settings["kind"], batch - 1
     if kind == "contrastive":
@@ -66,7 +66,7 @@ class CollapseDetector:
         loss: the settings of the loss, as in a recipe.
         batch: pairs a batch.
         threshold: the sum of recalls above which a run has started; see `started_above`.
-        signed: whether order similarity compares numbers that may be negative. Then every picture can lie above every
+        signed: whether order similarity compares numbers that may be negative. Then every image can lie above every
             caption, all scores are 0, and nothing is learned any more; absolute values leave no such way out.
         first: the first epoch worth a word.
         patience: a run that has not started after so many epochs has failed.

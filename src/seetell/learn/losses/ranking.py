@@ -1,8 +1,8 @@
-"""Ranking losses: a picture and its texts should be more alike than the picture and others' texts, and the reverse.
+"""Ranking losses: an image and its texts should be more alike than the image and others' texts, and the reverse.
 
-Every loss takes a matrix of scores (P, T), pictures by texts, bigger meaning more alike, and a mask of positives of the
-same shape. Nothing is assumed of the mask but that it holds a positive pair: a picture may have any number of texts, a
-text any number of pictures. What is positive for an anchor is never a negative of it.
+Every loss takes a matrix of scores (P, T), images by texts, bigger meaning more alike, and a mask of positives of the
+same shape. Nothing is assumed of the mask but that it holds a positive pair: an image may have any number of texts, a
+text any number of images. What is positive for an anchor is never a negative of it.
 """
 
 from collections.abc import Mapping
@@ -21,15 +21,15 @@ class TripletLoss(nn.Module):
 
     L = R [m + s(i, c⁻) − s(i, c⁺)]₊ + λ R [m + s(i⁻, c) − s(i⁺, c)]₊
 
-    with [x]₊ = max(0, x), over the triplets that the selection picks: pictures as anchors, then texts. R is the
+    with [x]₊ = max(0, x), over the triplets that the selection picks: images as anchors, then texts. R is the
     reduction, made in each direction by itself: the sum, the mean over selected triplets, or the mean over those whose
     hinge is not zero. The hinges are a (positive pairs × candidates) matrix: B × B for a batch of B pairs.
 
     Args:
         margin: m.
         selection: which triplets count.
-        lambda_: λ, the weight of the direction from text to picture.
-        reduction: how hinges are put together; by default as the selection's document has it.
+        lambda_: λ, the weight of the direction from text to image.
+        reduction: how hinges are put together; by default as the selection's paper has it.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Contrastive(nn.Module):
     L = ½ mean over positive pairs (i, c) of −log ( e^{s(i,c)/τ} / (e^{s(i,c)/τ} + Σ_k e^{s(i,c_k)/τ}) )
       + ½ the same with texts as anchors,
 
-    c_k being the negatives of i: other positives of the anchor are not in the denominator. In none of the documents;
+    c_k being the negatives of i: other positives of the anchor are not in the denominator. In none of the papers;
     Radford et al., *Learning transferable visual models from natural language supervision* (2021).
 
     Args:
@@ -149,9 +149,9 @@ def ranking_loss(settings: Mapping[str, Any]) -> nn.Module:
     return made(LOSSES, given, "ranking loss")
 
 
-def positive_mask(pictures: Tensor, owners: Tensor) -> Tensor:
-    """(P, T): which texts describe which pictures, from the pictures' numbers (P,) and those of each text's (T,)."""
-    return pictures[:, None] == owners[None, :]
+def positive_mask(images: Tensor, owners: Tensor) -> Tensor:
+    """(P, T): which texts describe which images, from the images' numbers (P,) and those of each text's (T,)."""
+    return images[:, None] == owners[None, :]
 
 
 def _checked(scores: Tensor, positives: Tensor) -> tuple[Tensor, Tensor]:
@@ -162,5 +162,5 @@ def _checked(scores: Tensor, positives: Tensor) -> tuple[Tensor, Tensor]:
         )
     positives = positives.bool()
     if not positives.any():
-        raise ValueError("the batch is empty: it has no positive pair of a picture and a text")
+        raise ValueError("the batch is empty: it has no positive pair of an image and a text")
     return scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores, positives

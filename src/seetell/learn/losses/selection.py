@@ -7,7 +7,7 @@ inequalities leave ties out; a model whose scores are all equal would then have 
 
 A selection is called with the gaps (pairs, candidates), one row an (anchor, positive) pair, a mask of the candidates
 that are negatives of the row's anchor, and the margin; it answers with a mask of the triplets to use. `reduction` is
-how its document puts their hinges together.
+how its paper puts their hinges together.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""How alike pictures and texts are, with gradients: cosine, order, Euclidean.
+"""How alike images and texts are, with gradients: cosine, order, Euclidean.
 
-Each takes pictures (P, D) and texts (T, D) and gives scores (P, T); a bigger score means more alike. They are the
+Each takes images (P, D) and texts (T, D) and gives scores (P, T); a bigger score means more alike. They are the
 differentiable twins of `seetell.similarity` and give the same numbers.
 """
 
@@ -22,30 +22,30 @@ _BLOCK = 1 << 20
 _SPARSE = 0.15
 
 
-def cosine(pictures: Tensor, texts: Tensor) -> Tensor:
+def cosine(images: Tensor, texts: Tensor) -> Tensor:
     """S(i, c) = i·c / (‖i‖ ‖c‖) (Vilalta et al., equation 2). A vector of zeros is like nothing: its scores are 0."""
-    return F.normalize(pictures, dim=1) @ F.normalize(texts, dim=1).T
+    return F.normalize(images, dim=1) @ F.normalize(texts, dim=1).T
 
 
-def order(pictures: Tensor, texts: Tensor) -> Tensor:
-    """S(c, i) = −‖max(0, c − i)‖²: 0 when the picture is at least the caption in every dimension.
+def order(images: Tensor, texts: Tensor) -> Tensor:
+    """S(c, i) = −‖max(0, c − i)‖²: 0 when the image is at least the caption in every dimension.
 
     The (P, T, D) tensor of differences is never whole in memory: it is made block by block, and made again for the
     gradient. Where a loss looks at few pairs only, as the maximum of hinges does, so does the gradient.
     (Vilalta et al., equation 3; Vendrov et al., *Order-embeddings of images and language*, 2015.)
     """
-    precise = torch.promote_types(torch.promote_types(pictures.dtype, texts.dtype), torch.float32)
-    scores: Tensor = _Order.apply(pictures.to(precise), texts.to(precise))
+    precise = torch.promote_types(torch.promote_types(images.dtype, texts.dtype), torch.float32)
+    scores: Tensor = _Order.apply(images.to(precise), texts.to(precise))
     return scores
 
 
-def euclidean(pictures: Tensor, texts: Tensor) -> Tensor:
+def euclidean(images: Tensor, texts: Tensor) -> Tensor:
     """S(i, c) = −d(i, c) with d = ‖i − c‖, not squared: the distance of Kolluru's equations 1 to 3.
 
     The branches' outputs have unit length, so 0 ≤ d ≤ 2 and margins mean the same whatever the dimension. The gradient
     of two equal vectors is taken to be 0.
     """
-    return -torch.cdist(pictures, texts)
+    return -torch.cdist(images, texts)
 
 
 SIMILARITIES: dict[str, Similarity] = {"cosine": cosine, "order": order, "euclidean": euclidean}
@@ -62,10 +62,10 @@ def similarity_by_name(name: str) -> Similarity:
 
 class _Order(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, pictures: Tensor, texts: Tensor) -> Tensor:
-        ctx.save_for_backward(pictures, texts)
-        scores = pictures.new_empty(len(pictures), len(texts))
-        for rows, excess in _excesses(pictures, texts):
+    def forward(ctx: Any, images: Tensor, texts: Tensor) -> Tensor:
+        ctx.save_for_backward(images, texts)
+        scores = images.new_empty(len(images), len(texts))
+        for rows, excess in _excesses(images, texts):
             torch.linalg.vector_norm(excess, dim=2, out=scores[rows])
         return scores.square_().neg_()
 
@@ -73,35 +73,35 @@ class _Order(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
         """∂S/∂i = 2 max(0, c − i) and ∂S/∂c = −2 max(0, c − i)."""
-        pictures, texts = ctx.saved_tensors
+        images, texts = ctx.saved_tensors
         few = gradient.count_nonzero() < _SPARSE * gradient.numel()
-        toward_pictures, toward_texts = (_some_pairs if few else _all_pairs)(gradient, pictures, texts)
-        return toward_pictures.mul_(2), toward_texts.mul_(-2)
+        toward_images, toward_texts = (_some_pairs if few else _all_pairs)(gradient, images, texts)
+        return toward_images.mul_(2), toward_texts.mul_(-2)
 
 
-def _excesses(pictures: Tensor, texts: Tensor) -> Iterator[tuple[slice, Tensor]]:
-    """max(0, c − i) of some pictures and all texts at a time, (rows, T, D), in memory that is used again each time."""
+def _excesses(images: Tensor, texts: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """max(0, c − i) of some images and all texts at a time, (rows, T, D), in memory that is used again each time."""
     step = max(1, _BLOCK // max(1, texts.numel()))
-    buffer = texts.new_empty(min(step, len(pictures)), *texts.shape)
-    for start in range(0, len(pictures), step):
-        some = pictures[start : start + step, None]
+    buffer = texts.new_empty(min(step, len(images)), *texts.shape)
+    for start in range(0, len(images), step):
+        some = images[start : start + step, None]
         yield slice(start, start + step), torch.sub(texts, some, out=buffer[: len(some)]).clamp_(min=0)
 
 
-def _all_pairs(gradient: Tensor, pictures: Tensor, texts: Tensor) -> tuple[Tensor, Tensor]:
-    toward_pictures, toward_texts = torch.empty_like(pictures), torch.zeros_like(texts)
-    for rows, excess in _excesses(pictures, texts):
-        torch.bmm(gradient[rows, None], excess, out=toward_pictures[rows, None])
+def _all_pairs(gradient: Tensor, images: Tensor, texts: Tensor) -> tuple[Tensor, Tensor]:
+    toward_images, toward_texts = torch.empty_like(images), torch.zeros_like(texts)
+    for rows, excess in _excesses(images, texts):
+        torch.bmm(gradient[rows, None], excess, out=toward_images[rows, None])
         toward_texts += excess.mul_(gradient[rows, :, None]).sum(0)
-    return toward_pictures, toward_texts
+    return toward_images, toward_texts
 
 
-def _some_pairs(gradient: Tensor, pictures: Tensor, texts: Tensor) -> tuple[Tensor, Tensor]:
-    toward_pictures, toward_texts = torch.zeros_like(pictures), torch.zeros_like(texts)
+def _some_pairs(gradient: Tensor, images: Tensor, texts: Tensor) -> tuple[Tensor, Tensor]:
+    toward_images, toward_texts = torch.zeros_like(images), torch.zeros_like(texts)
     step = max(1, _BLOCK // max(1, texts.shape[1]))
     for pairs in torch.split(gradient.nonzero(), step):
-        picture, text = pairs.unbind(1)
-        excess = (texts[text] - pictures[picture]).clamp_(min=0).mul_(gradient[picture, text, None])
-        toward_pictures.index_add_(0, picture, excess)
+        image, text = pairs.unbind(1)
+        excess = (texts[text] - images[image]).clamp_(min=0).mul_(gradient[image, text, None])
+        toward_images.index_add_(0, image, excess)
         toward_texts.index_add_(0, text, excess)
-    return toward_pictures, toward_texts
+    return toward_images, toward_texts

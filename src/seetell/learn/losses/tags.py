@@ -1,6 +1,6 @@
 """Losses for many labels at once: logits (B, C) against targets (B, C) of zeros and ones.
 
-All are sums over a picture's labels and, by default, means over pictures, so that their size depends on the number of
+All are sums over an image's labels and, by default, means over images, so that their size depends on the number of
 labels but not on the batch; `BinaryCrossEntropy` is the mean over labels as well, as is usual for it. They are computed
 in at least single precision from logits, never from probabilities, and stay finite at any logit.
 """
@@ -16,7 +16,7 @@ from seetell.learn.losses.settings import made
 
 
 class BinaryCrossEntropy(nn.Module):
-    """−[y log σ(x) + (1 − y) log σ(−x)], the mean over pictures and labels. Targets may be anywhere between 0 and 1."""
+    """−[y log σ(x) + (1 − y) log σ(−x)], the mean over images and labels. Targets may be anywhere between 0 and 1."""
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         logits, targets = _checked(logits, targets)
@@ -24,10 +24,10 @@ class BinaryCrossEntropy(nn.Module):
 
 
 class Softmax(nn.Module):
-    """Cross-entropy between the softmax of a picture's logits and the uniform distribution over its true labels.
+    """Cross-entropy between the softmax of an image's logits and the uniform distribution over its true labels.
 
     −1/|c⁺| Σ_{j ∈ c⁺} log softmax(x)_j (Gong et al., *Deep convolutional ranking for multilabel image annotation*,
-    2014). A picture without labels has no such distribution and does not count.
+    2014). An image without labels has no such distribution and does not count.
     """
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
@@ -60,9 +60,9 @@ class Warp(nn.Module):
 
     def forward(self, logits: Tensor, targets: Tensor, generator: torch.Generator | None = None) -> Tensor:
         logits, targets = _checked(logits, targets)
-        picture, label = targets.nonzero(as_tuple=True)
-        false = targets[picture] == 0  # (true labels, C)
-        hinges = F.relu(self.margin + logits[picture] - logits[picture, label, None]) * false
+        image, label = targets.nonzero(as_tuple=True)
+        false = targets[image] == 0  # (true labels, C)
+        hinges = F.relu(self.margin + logits[image] - logits[image, label, None]) * false
         violators = hinges.detach() > 0
         if self.sampled:
             violators, ranks = _drawn(violators, false, generator)

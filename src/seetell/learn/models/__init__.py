@@ -1,4 +1,4 @@
-"""The documents' models, and how a recipe names them."""
+"""The papers' models, and how a recipe names them."""
 
 import difflib
 import importlib

@@ -11,7 +11,7 @@ Section 3.1.2, with annotation vectors a_i, i = 1 … L:
 *Soft* attention (4.2): φ = β_t Σ_i α_ti a_i (8), with the gate β_t = σ(f_β(h_{t−1})) of 4.2.1. The doubly stochastic
 penalty (9) belongs to the loss.
 
-*Hard* attention (4.1): φ = a_i at a place i drawn from α_t (3, 4). For half of the pictures of a batch the place is
+*Hard* attention (4.1): φ = a_i at a place i drawn from α_t (3, 4). For half of the images of a batch the place is
 replaced by its expectation, which is soft attention. The terms that the learning rule needs, log p(s̃_t) and H[s̃_t], are
 returned for the loss. Out of training it looks at the most probable place.
 
@@ -48,14 +48,14 @@ class Attend(Captioner):
     levels: how many features of the network's stages stand below the grid; 0: none.
     attention: "soft" or "hard".
     gate: let the gate β scale the context.
-    expected: hard attention: the share of pictures whose place is replaced by its expectation, in training.
+    expected: hard attention: the share of images whose place is replaced by its expectation, in training.
     units: of the LSTM.
     word_dimensions: of a learned word vector; given ones have their own.
     attention_dimensions: of the hidden layer of the attention's perceptron.
     annotation_dimensions: map annotation vectors to so many dimensions first; 0: leave them.
     dropout: on h_t and on the deep output layer.
     word_dropout: on the word vectors that are read.
-    picture_dropout: on the annotation vectors.
+    image_dropout: on the annotation vectors.
     levels_dropout: on the features of stages.
     vectors: pre-trained word vectors, if any.
     freeze: leave given word vectors as they are.
@@ -79,7 +79,7 @@ class Attend(Captioner):
         annotation_dimensions: int = 0,
         dropout: float = 0.5,
         word_dropout: float = 0.0,
-        picture_dropout: float = 0.0,
+        image_dropout: float = 0.0,
         levels_dropout: float = 0.3,
         vectors: Tensor | None = None,
         freeze: bool = False,
@@ -111,16 +111,16 @@ class Attend(Captioner):
                 raise RecipeError("frozen word vectors cannot be tied to the output layer", where="[model] tied")
             self.output.weight = self.words.table.weight
         self.dropout, self.word_dropout = nn.Dropout(dropout), nn.Dropout(word_dropout)
-        self.picture_dropout = nn.Dropout(picture_dropout)
+        self.image_dropout = nn.Dropout(image_dropout)
 
     def start(self, features: Tensor) -> State:
         """(B, L, features), and where there are levels, these below the L places."""
         grid = self.transform(features)
         if self.levels_map is None:
-            annotations = self.annotation_map(self.picture_dropout(grid))  # (B, L, D)
+            annotations = self.annotation_map(self.image_dropout(grid))  # (B, L, D)
         else:
             grid, row = taken_apart(grid, self.levels)
-            annotations = self.annotation_map(self.picture_dropout(grid)) + self.levels_map(row)[:, None]
+            annotations = self.annotation_map(self.image_dropout(grid)) + self.levels_map(row)[:, None]
         mean = annotations.mean(1)
         state = {
             "annotations": annotations,
@@ -186,17 +186,17 @@ class Attend(Captioner):
         return log_softmax(self._output(read, h, looked["deep"]), dim=1), after, looked["look"]
 
     def _attention(self, keys: Tensor, h: Tensor, rows: Sequence[int] | None = None) -> Tensor:
-        """α_t (B, L) from h_{t−1} and the P a_i (B, L, A) of each row, or (P, L, A) of each picture with its rows."""
+        """α_t (B, L) from h_{t−1} and the P a_i (B, L, A) of each row, or (P, L, A) of each image with its rows."""
         queries = self.query(h)[:, None]
         if rows is None:
             energies: Tensor = self.energy((keys + queries).tanh_())  # in place: it is large
-        else:  # a picture at a time: so little stays in the processor's cache
-            by_picture = zip(keys, queries.split_with_sizes(rows), strict=True)
-            energies = torch.cat([self.energy((key + query).tanh_()) for key, query in by_picture])
+        else:  # an image at a time: so little stays in the processor's cache
+            by_image = zip(keys, queries.split_with_sizes(rows), strict=True)
+            energies = torch.cat([self.energy((key + query).tanh_()) for key, query in by_image])
         return energies.squeeze(2).softmax(1)
 
     def _use_expectation(self, like: Tensor) -> Tensor | None:
-        """(B, 1): which pictures of a batch, in training, have their places replaced by the expectation."""
+        """(B, 1): which images of a batch, in training, have their places replaced by the expectation."""
         if not (self.hard and self.training):
             return None
         return torch.rand(like.shape[0], 1, device=like.device) < self.expected
@@ -215,11 +215,11 @@ class Attend(Captioner):
         return h.new_ones(h.shape[0], 1) if self.gate is None else self.gate(h).sigmoid()
 
     def _context(self, look: Tensor, annotations: Tensor, beta: Tensor, rows: Sequence[int] | None = None) -> Tensor:
-        """ẑ_t (B, D) from the a_i of each row, or of each picture."""
+        """ẑ_t (B, D) from the a_i of each row, or of each image."""
         if rows is None:
             return beta * (look[:, None] @ annotations).squeeze(1)
-        by_picture = zip(look.split_with_sizes(rows), annotations, strict=True)
-        return beta * torch.cat([weights @ places for weights, places in by_picture])
+        by_image = zip(look.split_with_sizes(rows), annotations, strict=True)
+        return beta * torch.cat([weights @ places for weights, places in by_image])
 
     def _output(self, read: Tensor, h: Tensor, seen: Tensor) -> Tensor:
         """The deep output layer (2), for one step or for all, given L_z ẑ."""

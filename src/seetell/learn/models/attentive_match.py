@@ -1,6 +1,6 @@
 """Our own retriever: attention pooling on both sides of a two-tower network.
 
-The picture's grid is mapped to vectors v_l, and several learned queries each look at it,
+The image's grid is mapped to vectors v_l, and several learned queries each look at it,
 
     a_kl = softmax_l(q_k · tanh(A v_l)),     p = normalise(W [Σ_l a_1l v_l; …; Σ_l a_Kl v_l] + W' max_l v_l)
 
@@ -60,7 +60,7 @@ class AttentiveMatch(nn.Module):
         word_dimensions: int = 300,
         units: int = 512,
         looks: int = 4,
-        picture_dropout: float = 0.3,
+        image_dropout: float = 0.3,
         text_dropout: float = 0.3,
         vectors: Tensor | None = None,
         trained: int | None = None,
@@ -69,17 +69,17 @@ class AttentiveMatch(nn.Module):
         self.dimensions = dimensions
         self.transform = transform
         self.map = nn.Sequential(
-            nn.Dropout(picture_dropout), nn.Linear(features, hidden), nn.GELU(), nn.LayerNorm(hidden)
+            nn.Dropout(image_dropout), nn.Linear(features, hidden), nn.GELU(), nn.LayerNorm(hidden)
         )
-        self.picture_pooling = AttentionPooling(hidden, dimensions, looks)
+        self.image_pooling = AttentionPooling(hidden, dimensions, looks)
         self.words = WordVectors(words, word_dimensions, vectors, mode="corrected", trained=trained)
         self.recurrent = nn.GRU(self.words.dimensions, units, batch_first=True, bidirectional=True)
         self.text_pooling = AttentionPooling(2 * units, dimensions, looks)
         self.word_dropout, self.state_dropout = nn.Dropout(text_dropout), nn.Dropout(text_dropout)
 
-    def pictures(self, features: Tensor) -> Tensor:
+    def images(self, features: Tensor) -> Tensor:
         """(B, L, features) → (B, dimensions)."""
-        return normalize(self.picture_pooling(self.map(self.transform(features))), dim=1)
+        return normalize(self.image_pooling(self.map(self.transform(features))), dim=1)
 
     def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) word numbers and (B,) lengths → (B, dimensions)."""

@@ -1,7 +1,7 @@
 """What every captioner can do: read a whole caption under teacher forcing, or tell one word at a time.
 
 Captions are numbers of words and begin with the start mark; the word predicted at place t is the caption's word t + 1.
-All tensors have the picture's row first and a shape that depends on nothing but the model, so that rows of a state can
+All tensors have the image's row first and a shape that depends on nothing but the model, so that rows of a state can
 be chosen without knowing what is in it, and `start` and `step` can be exported as graphs. (Hence sizes are read as
 `.shape[0]`: an exporter takes `len` for a constant.)
 """
@@ -32,15 +32,15 @@ class Teacher:
 
 
 class Captioner(nn.Module, ABC):
-    """A model that tells a picture in words.
+    """A model that tells an image in words.
 
-    `constant` names what is in the state but never changes from step to step: a picture's own values, which a decoder
-    need not move when it reorders the beams of one picture. A state's `gate` (B, 1), where it has one, is how much of
+    `constant` names what is in the state but never changes from step to step: an image's own values, which a decoder
+    need not move when it reorders the beams of one image. A state's `gate` (B, 1), where it has one, is how much of
     the context the last step let in.
 
     A step may be split in two: `look`, all that does not depend on the word to be read, and `follow`, the rest. Beams
     that go on from one beam then look together. Models that do so name in `shared` what is constant: `look` takes that
-    once a picture, and `follow` does not read it.
+    once an image, and `follow` does not read it.
     """
 
     constant: ClassVar[frozenset[str]] = frozenset()
@@ -50,15 +50,15 @@ class Captioner(nn.Module, ABC):
         """Predict the next word at every place of captions (B, T).
 
         Args:
-            features: of the captions' pictures (B, …), or of each picture once (P, …)
-            rows: and then the picture (B,) of each caption.
+            features: of the captions' images (B, …), or of each image once (P, …)
+            rows: and then the image (B,) of each caption.
         """
         state = self.start(features)
         return self.read(tokens, state if rows is None else select(state, rows))
 
     @abstractmethod
     def start(self, features: Tensor) -> State:
-        """Look at pictures, once: everything that does not depend on words."""
+        """Look at images, once: everything that does not depend on words."""
 
     @abstractmethod
     def read(self, tokens: Tensor, state: State) -> Teacher:
@@ -72,7 +72,7 @@ class Captioner(nn.Module, ABC):
         """What the next step needs of a state.
 
         Args:
-            rows: how many rows, side by side, each picture has, if what is shared is given once a picture.
+            rows: how many rows, side by side, each image has, if what is shared is given once an image.
         """
         return state
 

@@ -14,7 +14,7 @@ maximum. Several heads, each with its own w and T, are added up.
 
 Departures of ours: label weights are not normalised; places may first be averaged in windows that overlap, which costs
 little because neighbours see almost the same; they may pass a hidden layer, z = LayerNorm(GELU(V x)); and dropout takes
-a feature away from all places of a picture at once, since from a few of them it would hardly be missed.
+a feature away from all places of an image at once, since from a few of them it would hardly be missed.
 """
 
 import math
@@ -52,7 +52,7 @@ class Scorer(nn.Module):
 
 class Classifier(Scorer):
     """Args:
-    features: width of the picture's vector.
+    features: width of the image's vector.
     labels: how many there are.
     transform: what is done to raw features first; fitted on the training split.
     dropout: on the features.
@@ -90,7 +90,7 @@ class GridClassifier(Scorer):
     temperatures: T of each head.
     weight: λ.
     dropout: on what the label weights read.
-    picture_dropout: on the features.
+    image_dropout: on the features.
     """
 
     def __init__(
@@ -103,11 +103,11 @@ class GridClassifier(Scorer):
         temperatures: Sequence[float] = (1.0,),
         weight: float = 0.5,
         dropout: float = 0.3,
-        picture_dropout: float = 0.0,
+        image_dropout: float = 0.0,
     ) -> None:
         super().__init__(labels, transform)
         self.temperatures, self.weight = tuple(temperatures), weight
-        self.window, self.picture_dropout, self.dropout = window, picture_dropout, dropout
+        self.window, self.image_dropout, self.dropout = window, image_dropout, dropout
         if hidden:
             self.hidden: nn.Module = nn.Sequential(nn.Linear(features, hidden), nn.GELU(), nn.LayerNorm(hidden))
         else:
@@ -138,11 +138,11 @@ class GridClassifier(Scorer):
             side = math.isqrt(places.shape[1])
             grid = places.transpose(1, 2).unflatten(2, (side, side))
             places = avg_pool2d(grid, min(self.window, side), stride=2).flatten(2).transpose(1, 2)
-        hidden: Tensor = self.hidden(self._drop(places, self.picture_dropout))
+        hidden: Tensor = self.hidden(self._drop(places, self.image_dropout))
         return hidden
 
     def _drop(self, places: Tensor, share: float) -> Tensor:
-        """Dropout that takes a feature from all places of a picture."""
+        """Dropout that takes a feature from all places of an image."""
         if not self.training or not share:
             return places
         return places * dropout(places.new_ones(places.shape[0], 1, places.shape[2]), share)

@@ -69,7 +69,7 @@ class Convolutional(Captioner):
     freeze: leave given word vectors as they are.
     """
 
-    constant = frozenset({"grid", "picture"})
+    constant = frozenset({"grid", "image"})
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Convolutional(Captioner):
         self.transform = transform
         self.words = WordVectors(words, word_dimensions, vectors, mode="frozen" if freeze else "tuned")
         self.word_map = nn.Linear(self.words.dimensions, width)
-        self.picture_map = nn.Linear(features, width)
+        self.image_map = nn.Linear(features, width)
         self.grid_map = nn.Linear(features, width)  # K
         self.layers = nn.ModuleList(Layer(width, kernel) for _ in range(layers))
         self.hidden = nn.Linear(width, self.words.dimensions)
@@ -99,9 +99,9 @@ class Convolutional(Captioner):
     def start(self, features: Tensor) -> State:
         """(B, L, features)."""
         annotations = self.transform(features)
-        picture = self.picture_map(annotations.mean(1))
-        past = picture.new_zeros(picture.shape[0], len(self.layers), self.kernel - 1, picture.shape[1])
-        return {"grid": self.grid_map(annotations), "picture": picture, "past": past}
+        image = self.image_map(annotations.mean(1))
+        past = image.new_zeros(image.shape[0], len(self.layers), self.kernel - 1, image.shape[1])
+        return {"grid": self.grid_map(annotations), "image": image, "past": past}
 
     def read(self, tokens: Tensor, state: State) -> Teacher:
         """All places at once; none of the padding, but in the attention, which costs little."""
@@ -111,7 +111,7 @@ class Convolutional(Captioner):
         # Where the window of each word begins, with kernel − 1 zeros before every caption.
         begin = packing.index + captions * (self.kernel - 1)
         index = (begin[:, None] + torch.arange(self.kernel, device=tokens.device)).flatten()
-        first = x = self._read(packing.pack(tokens), state["picture"].index_select(0, captions))  # (N, H)
+        first = x = self._read(packing.pack(tokens), state["image"].index_select(0, captions))  # (N, H)
         looks = []
         for layer in self.layers:
             before = pad(packing.unpack(self.dropout(x)), (0, 0, self.kernel - 1, 0)).flatten(0, 1)
@@ -121,7 +121,7 @@ class Convolutional(Captioner):
         return Teacher(packing.unpack(self._tell(x)), torch.stack(looks).mean(0))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
-        first = x = self._read(tokens, state["picture"])  # (B, H)
+        first = x = self._read(tokens, state["image"])  # (B, H)
         past, looks = [], []
         for layer, before in zip(self.layers, state["past"].unbind(1), strict=True):
             window = torch.cat([before, self.dropout(x)[:, None]], dim=1)  # (B, kernel, H)
@@ -131,9 +131,9 @@ class Convolutional(Captioner):
         state = {**state, "past": torch.stack(past, dim=1)}
         return log_softmax(self._tell(x), dim=1), state, torch.stack(looks).mean(0)
 
-    def _read(self, tokens: Tensor, picture: Tensor) -> Tensor:
+    def _read(self, tokens: Tensor, image: Tensor) -> Tensor:
         words: Tensor = self.word_map(self.dropout(self.words(tokens)))
-        return words + picture
+        return words + image
 
     def _tell(self, x: Tensor) -> Tensor:
         logits: Tensor = self.output(self.dropout(self.hidden(x)))

@@ -13,13 +13,13 @@ from seetell.learn.models.captioner import Captioner, State
 
 @dataclass(frozen=True)
 class Rows:
-    """A captioner's state, the picture that each row of it tells, and the row that each hypothesis goes on from.
+    """A captioner's state, the image that each row of it tells, and the row that each hypothesis goes on from.
 
-    What the model shares between the rows of a picture is in the state once a picture, in ascending order.
+    What the model shares between the rows of an image is in the state once an image, in ascending order.
     """
 
     state: State
-    pictures: NDArray[np.int64]  # (S,)
+    images: NDArray[np.int64]  # (S,)
     fan: NDArray[np.int64]  # (R,): several hypotheses may go on from one row
 
 
@@ -31,9 +31,9 @@ class TorchDecoder:
 
     @torch.inference_mode()
     def start(self, features: NDArray[Any]) -> Rows:
-        """Look at pictures (B, …)."""
-        pictures = np.arange(len(features))
-        return Rows(self.model.start(self._tensor(features).float()), pictures, pictures)
+        """Look at images (B, …)."""
+        images = np.arange(len(features))
+        return Rows(self.model.start(self._tensor(features).float()), images, images)
 
     @torch.inference_mode()
     def step(self, tokens: NDArray[Any], state: Rows) -> tuple[NDArray[Any], Rows, NDArray[Any] | Attended | None]:
@@ -45,46 +45,46 @@ class TorchDecoder:
             looked = (
                 attention.cpu().numpy() if gate is None else Attended(attention.cpu().numpy(), gate[:, 0].cpu().numpy())
             )
-        return log_probs.cpu().numpy(), Rows(after, state.pictures[state.fan], np.arange(len(tokens))), looked
+        return log_probs.cpu().numpy(), Rows(after, state.images[state.fan], np.arange(len(tokens))), looked
 
     def _looked(self, state: Rows) -> State:
         """What the model makes of each row of the state, for each hypothesis that goes on from it."""
         shared = {name: state.state[name] for name in self.model.shared}
-        held, of, counts = np.unique(state.pictures, return_inverse=True, return_counts=True)
-        if len(held) == len(state.pictures) and _ascending(state.pictures):
+        held, of, counts = np.unique(state.images, return_inverse=True, return_counts=True)
+        if len(held) == len(state.images) and _ascending(state.images):
             looked = self.model.look(state.state)
-        elif _ascending(state.pictures):
+        elif _ascending(state.images):
             looked = self.model.look(state.state, counts.tolist())
         else:
             places = self._tensor(of).long()
             mine = {name: value.index_select(0, places) for name, value in shared.items()}
             looked = self.model.look({**state.state, **mine})
-        if np.array_equal(state.fan, np.arange(len(state.pictures))):
+        if np.array_equal(state.fan, np.arange(len(state.images))):
             return {**looked, **shared}
         fan = self._tensor(state.fan).long()
         return {name: shared[name] if name in shared else value.index_select(0, fan) for name, value in looked.items()}
 
     @torch.inference_mode()
     def select(self, state: Rows, rows: NDArray[Any]) -> Rows:
-        """The given rows. A picture's own values, by far the largest part, stay where they are while the rows still
-        tell the same pictures in the same order, as they do when beams of a picture change places."""
+        """The given rows. An image's own values, by far the largest part, stay where they are while the rows still
+        tell the same images in the same order, as they do when beams of an image change places."""
         rows = state.fan[rows]
         own, fan = np.unique(rows, return_inverse=True) if self.model.shared else (rows, np.arange(len(rows)))
-        pictures = state.pictures[own]
-        before, held = np.unique(state.pictures), np.unique(pictures)
+        images = state.images[own]
+        before, held = np.unique(state.images), np.unique(images)
         moved, found = self._tensor(own).long(), self._tensor(np.searchsorted(before, held)).long()
-        stays, kept = np.array_equal(pictures, state.pictures), np.array_equal(held, before)
+        stays, kept = np.array_equal(images, state.images), np.array_equal(held, before)
         chosen = {}
         for name, value in state.state.items():
             if name in self.model.shared:
                 chosen[name] = value if kept else value.index_select(0, found)
             else:
                 chosen[name] = value if stays and name in self.model.constant else value.index_select(0, moved)
-        return Rows(chosen, pictures, fan)
+        return Rows(chosen, images, fan)
 
     def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(next(self.model.parameters()).device)
 
 
-def _ascending(pictures: NDArray[np.int64]) -> bool:
-    return bool((np.diff(pictures) >= 0).all())
+def _ascending(images: NDArray[np.int64]) -> bool:
+    return bool((np.diff(images) >= 0).all())

@@ -1,12 +1,12 @@
-"""The CNN-LSTM captioner (Vaishali's third category; Vinyals et al. in Xu's Table 1): the picture is seen once.
+"""The CNN-LSTM captioner (Vaishali's third category; Vinyals et al. in Xu's Table 1): the image is seen once.
 
     c_0 = W_v dropout(x) + b,      h_0 = tanh(c_0),      h_t = LSTM(E w_1 … E w_t),      p(w_{t+1}) = softmax(W_o h_t)
 
-The picture is the LSTM's first memory; from then on it sees words only, and what it knows of the picture is what its
+The image is the LSTM's first memory; from then on it sees words only, and what it knows of the image is what its
 state remembers.
 
-Departures: neither document gives this baseline's settings. Vinyals et al., whose widths these are, let the LSTM read
-the picture as if it were the first word; its gates then let through little of it, and such a model learns far more
+Departures: neither paper gives this baseline's settings. Vinyals et al., whose widths these are, let the LSTM read
+the image as if it were the first word; its gates then let through little of it, and such a model learns far more
 slowly (docs/results/captions.md).
 """
 
@@ -21,12 +21,12 @@ from seetell.learn.models.text import WordVectors
 
 class Initial(Captioner):
     """Args:
-    features: width of the picture's vector.
+    features: width of the image's vector.
     words: size of the vocabulary.
     transform: what is done to raw features first; fitted on the training split.
     units: of the LSTM.
     word_dimensions: of a learned word vector; given ones have their own.
-    dropout: on the picture, on words, and on what comes out of the LSTM.
+    dropout: on the image, on words, and on what comes out of the LSTM.
     vectors: pre-trained word vectors, if any.
     freeze: leave given word vectors as they are.
     """
@@ -45,14 +45,14 @@ class Initial(Captioner):
         super().__init__()
         self.transform = transform
         self.words = WordVectors(words, word_dimensions, vectors, mode="frozen" if freeze else "tuned")
-        self.picture = nn.Linear(features, units)
+        self.image = nn.Linear(features, units)
         self.recurrent = LSTM(self.words.dimensions, units)
         self.output = nn.Linear(units, words)
         self.dropout = nn.Dropout(dropout)
 
     def start(self, features: Tensor) -> State:
         """(B, features)."""
-        c = self.picture(self.dropout(self.transform(features)))
+        c = self.image(self.dropout(self.transform(features)))
         return {"h": c.tanh(), "c": c}
 
     def read(self, tokens: Tensor, state: State) -> Teacher:

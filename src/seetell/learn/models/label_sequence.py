@@ -1,11 +1,11 @@
-"""The label-sequence models of Ren: a picture's labels told one after another by an LSTM.
+"""The label-sequence models of Ren: an image's labels told one after another by an LSTM.
 
-*Image-label joint embedding* (3.1) meets the picture at every label, after the LSTM:
+*Image-label joint embedding* (3.1) meets the image at every label, after the LSTM:
 
     x_t = tanh(h_t W_h + I W_I)              (1)
     s_t = x_t E^T                            (2)        p = softmax(s_t), E being the label embeddings
 
-*CNN as initialisation* (3.2) starts the LSTM with the picture, in one of three ways: as its hidden state, as hidden and
+*CNN as initialisation* (3.2) starts the LSTM with the image, in one of three ways: as its hidden state, as hidden and
 cell state, or as the input of one step before the first. *CNN sequence to sequence* (3.3) starts it with the state of
 another LSTM, or of the same, that has read the levels of the network's features, each mapped to the width of a label
 embedding. Both end in an output layer, p = softmax(W_o d_t).
@@ -19,11 +19,11 @@ feeding, the next input:
 
 Weights start by Xavier's rule and biases at zero, those of the forget gate included, as do label embeddings that are
 not given. Dropout on the LSTM is on its inputs and outputs, never from step to step (Zaremba et al.); dropout on the
-picture is on the features that its projections read.
+image is on the features that its projections read.
 
 Departures: (7) is printed with d_{t−1}, but called the previous *attentional* output in the text, which is what is
 fed here. The joint embedding computes no attentional output, and so feeds none. Levels have different widths, and the
-document does not say how they become outputs h_i that can be added up: here by a linear map to the LSTM's width. It
+paper does not say how they become outputs h_i that can be added up: here by a linear map to the LSTM's width. It
 feeds five pooling layers and the final one, yet speaks of five steps; here there are as many as the layout `levels` has
 sections. The width of the attention's hidden layer is not given (here 512).
 """
@@ -63,24 +63,24 @@ def begin(module: nn.Module) -> None:
 
 
 class LabelSequence(Captioner):
-    """The models know the picture by the last of its `sections`, and its levels by all of them.
+    """The models know the image by the last of its `sections`, and its levels by all of them.
 
     Args:
         sections: the widths that a row of features is divided into: one for `pooled`, several for `levels`.
         words: how many labels and special symbols there are.
         transform: what is done to raw features first; fitted on the training split.
-        part: "joint"; "init-hidden", "init-both" or "init-input", by what the picture is to the LSTM at first;
+        part: "joint"; "init-hidden", "init-both" or "init-input", by what the image is to the LSTM at first;
             "seq2seq-shared" or "seq2seq-separate", by whether one LSTM reads the levels and tells the labels.
         attention: look at the levels, or at the outputs of the LSTM that has read them.
         units: of the LSTM.
         label_dimensions: of a label embedding; given ones have their own.
         attention_dimensions: of the attention's hidden layer.
         dropout: on the LSTM.
-        picture_dropout: on the features.
+        image_dropout: on the features.
         vectors: label embeddings to start from (words, d), if any; see `label_vectors`.
     """
 
-    constant = frozenset({"picture", "outputs", "keys"})
+    constant = frozenset({"image", "outputs", "keys"})
 
     def __init__(
         self,
@@ -93,24 +93,24 @@ class LabelSequence(Captioner):
         label_dimensions: int = 100,
         attention_dimensions: int = 512,
         dropout: float = 0.0,
-        picture_dropout: float = 0.5,
+        image_dropout: float = 0.5,
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
         if part not in get_args(Part):
             known = ", ".join(get_args(Part))
             raise RecipeError(f"there is no part {part!r}", where="[model] part", remedy=f"Choose one of: {known}")
-        self.part, self.picture_width = part, sections[-1]
+        self.part, self.image_width = part, sections[-1]
         self.labels = label_vectors(words, label_dimensions, vectors)  # E
         dimensions = self.labels.embedding_dim
         self.recurrent = LSTM(dimensions, units)
         self.reader = LSTM(dimensions, units) if part == "seq2seq-separate" else None
         reads = part.startswith("seq2seq")
-        self.levels = Levels(sections, dimensions if reads else units, picture_dropout) if reads or attention else None
+        self.levels = Levels(sections, dimensions if reads else units, image_dropout) if reads or attention else None
         self.attention = AdditiveAttention(units, units, attention_dimensions) if attention else None
         if part == "joint":
             self.state_map = nn.Linear(units, dimensions, bias=False)  # W_h
-            self.picture_map = nn.Linear(units if attention else sections[-1], dimensions, bias=False)  # W_I
+            self.image_map = nn.Linear(units if attention else sections[-1], dimensions, bias=False)  # W_I
         else:
             self.output = nn.Linear(units, words)  # W_o
             if attention:
@@ -118,24 +118,24 @@ class LabelSequence(Captioner):
                 self.feed = nn.Linear(units + dimensions, dimensions)  # W_x, b_x
         if part.startswith("init"):
             widths = {"init-hidden": units, "init-both": 2 * units, "init-input": dimensions}
-            self.picture_map = nn.Linear(sections[-1], widths[part])
-        self.dropout, self.picture_dropout = nn.Dropout(dropout), nn.Dropout(picture_dropout)
+            self.image_map = nn.Linear(sections[-1], widths[part])
+        self.dropout, self.image_dropout = nn.Dropout(dropout), nn.Dropout(image_dropout)
         self.apply(begin)
         self.transform = transform  # last: what has been fitted or trained before stays as it is
 
     def start(self, features: Tensor) -> State:
-        """Look at pictures (B, Σ sections)."""
+        """Look at images (B, Σ sections)."""
         features = self.transform(features)
-        picture = self.picture_dropout(features[:, -self.picture_width :])  # I
+        image = self.image_dropout(features[:, -self.image_width :])  # I
         levels = None if self.levels is None else self.levels(features)
         h = c = features.new_zeros(features.shape[0], self.recurrent.units)
         match self.part:
             case "init-hidden":
-                h = self.picture_map(picture)
+                h = self.image_map(image)
             case "init-both":
-                h, c = self.picture_map(picture).chunk(2, dim=1)
+                h, c = self.image_map(image).chunk(2, dim=1)
             case "init-input":  # one step more
-                h, c = self._step(self.recurrent, self.picture_map(picture), h, c)
+                h, c = self._step(self.recurrent, self.image_map(image), h, c)
             case "seq2seq-shared" | "seq2seq-separate":
                 assert levels is not None
                 reader, read = self.reader or self.recurrent, []
@@ -148,7 +148,7 @@ class LabelSequence(Captioner):
             assert levels is not None
             state |= {"outputs": levels, "keys": self.attention.keys(levels)}
             return state if self.part == "joint" else {**state, "fed": torch.zeros_like(h)}
-        return {**state, "picture": self.picture_map(picture)} if self.part == "joint" else state
+        return {**state, "image": self.image_map(image)} if self.part == "joint" else state
 
     def read(self, tokens: Tensor, state: State) -> Teacher:
         """Rows are gone through from the longest to the shortest, so that no step is spent on padding (0)."""
@@ -184,8 +184,8 @@ class LabelSequence(Captioner):
         if self.attention is not None:
             context, attention = self.attention(state["keys"], state["outputs"], d)
         if self.part == "joint":
-            picture = state["picture"] if context is None else self.picture_map(context)
-            return torch.tanh(self.state_map(d) + picture), state, attention  # x_t
+            image = state["image"] if context is None else self.image_map(context)
+            return torch.tanh(self.state_map(d) + image), state, attention  # x_t
         if context is None:
             return d, state, None
         attentional = torch.tanh(self.join(torch.cat([context, d], dim=1)))  # d̃_t

@@ -51,7 +51,7 @@ class LaterStages(nn.Module):
             raise RecipeError(
                 f"the later stages of {encoder.name} cannot be run on their own",
                 where="[encoder] later_stages",
-                remedy="Train the network from pictures: encoder.train = true",
+                remedy="Train the network from images: encoder.train = true",
             )
 
     def train(self, mode: bool = True) -> "LaterStages":

@@ -1,4 +1,4 @@
-"""A network that looks at the pictures while the model learns, in the place of stored features.
+"""A network that looks at the images while the model learns, in the place of stored features.
 
 Every model begins with a transform of the features it is given. With a live encoder for its transform it is given
 pixels instead, and the network can be trained together with it (Kolluru, section 3.1; Ren, section 6).
@@ -17,7 +17,7 @@ class LiveEncoder(nn.Module):
     layout: what the model reads of it.
     then: the transform of its features.
     trained: whether the network's weights are trained; its batch normalisations keep their statistics either way,
-        because batches of a few pictures would spoil them.
+        because batches of a few images would spoil them.
     frozen_stages: so many of the network's stages, from the first, are left as they are.
     learning_rate: of the network.
     """

@@ -1,11 +1,11 @@
-"""The LSTM of the documents (Zaremba et al.; Xu, section 3.1.2), with one bias a gate.
+"""The LSTM of the papers (Zaremba et al.; Xu, section 3.1.2), with one bias a gate.
 
     i = σ(W_i x + U_i h + b_i)        f = σ(W_f x + U_f h + b_f)        o = σ(W_o x + U_o h + b_o)
     c' = f c + i tanh(W_c x + U_c h + b_c)          h' = o tanh(c')
 
 PyTorch's own has two biases that are only ever added, so that its size differs from the layer table of Vaishali; and
 it cannot take an input that depends on its state, as attention needs. The forget gate's bias starts at 1, so that
-memory lasts from the beginning.
+memory lasts from the warm_start.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Our own retriever: features of all layers on one side, a sentence encoder on the other, two small networks between.
 
-Both sides are x → normalise(W₂ gelu(W₁ x) + W₃ x), with dropout before W₁ and W₂. The picture's network is not trained,
+Both sides are x → normalise(W₂ gelu(W₁ x) + W₃ x), with dropout before W₁ and W₂. The image's network is not trained,
 and of the sentence encoder its last layers at most: what comes before them is read once for all. Several such pairs may
 be trained side by side, each by a loss of its own; their embeddings are put end to end, so that the similarity is the
 mean of theirs.
@@ -42,7 +42,7 @@ class Side(nn.Module):
 
 class SentenceMatch(nn.Module):
     """Args:
-    features: width of the picture's features, as the transform gives them.
+    features: width of the image's features, as the transform gives them.
     transform: of them.
     dimensions: of the embeddings, all pairs together.
     hidden: width of each pair's W₁.
@@ -61,7 +61,7 @@ class SentenceMatch(nn.Module):
         dimensions: int = 768,
         hidden: int = 1024,
         pairs: int = 1,
-        picture_dropout: float = 0.5,
+        image_dropout: float = 0.5,
         text_dropout: float = 0.5,
         trained_layers: int = 0,
         text_learning_rate: float = 1e-4,
@@ -84,16 +84,16 @@ class SentenceMatch(nn.Module):
             self.encoder[-1].outer_norm.requires_grad_(False)
         self.text_transform = Standardise(self.sentences.dimensions)
         read, each = self.sentences.dimensions, dimensions // pairs
-        self.picture_sides = nn.ModuleList(Side(features, hidden, each, picture_dropout) for _ in range(pairs))
+        self.image_sides = nn.ModuleList(Side(features, hidden, each, image_dropout) for _ in range(pairs))
         self.text_sides = nn.ModuleList(Side(read, hidden, each, text_dropout) for _ in range(pairs))
 
     @property
     def sentences(self) -> SentenceEncoder:
         return self._frozen[0]
 
-    def pictures(self, features: Tensor) -> Tensor:
+    def images(self, features: Tensor) -> Tensor:
         """(B, features) → (B, dimensions)."""
-        return self._end_to_end(self.picture_sides, self.transform(features))
+        return self._end_to_end(self.image_sides, self.transform(features))
 
     @torch.no_grad()
     def read(self, tokens: Tensor, lengths: Tensor) -> Tensor:
@@ -104,23 +104,23 @@ class SentenceMatch(nn.Module):
         states, inside = sentences.states(tokens, lengths, self.frozen_layers)
         return states if self.encoder else summed_up(states, inside)
 
-    def summed(self, readings: Tensor, lengths: Tensor) -> Tensor:
+    def summed(self, text_states: Tensor, lengths: Tensor) -> Tensor:
         """What `read` gave, through the layers that are trained: (B, 2 × width)."""
         if not self.encoder:
-            return readings
+            return text_states
         lengths = lengths.clamp(max=MOST_PIECES) + 2  # with start and end
         if not self.training:
-            return self._summed(readings, lengths)
+            return self._summed(text_states, lengths)
         order = lengths.argsort(stable=True)
         parts = [
-            self._summed(readings[some, : int(lengths[some[-1]])], lengths[some])
+            self._summed(text_states[some, : int(lengths[some[-1]])], lengths[some])
             for some in torch.split(order, AT_ONCE)
         ]
         return torch.cat(parts)[order.argsort()]
 
-    def texts_read(self, readings: Tensor, lengths: Tensor) -> Tensor:
+    def texts_read(self, text_states: Tensor, lengths: Tensor) -> Tensor:
         """The rest of the text side: what `read` gave → (B, dimensions)."""
-        return self._end_to_end(self.text_sides, self.text_transform(self.summed(readings, lengths)) / 2)
+        return self._end_to_end(self.text_sides, self.text_transform(self.summed(text_states, lengths)) / 2)
 
     def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) pieces and (B,) lengths → (B, dimensions)."""

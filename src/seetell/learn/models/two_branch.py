@@ -2,11 +2,11 @@
 
     branch(x) = normalise(BN(W_n … ReLU(W_1 x)))
 
-The picture side reads the network's penultimate vector, the text side the mean of the sentence's GloVe vectors: a bag
-of words, as the document says. ReLU and dropout (keep probability 0.5) follow every layer but the last, after which
+The image side reads the network's penultimate vector, the text side the mean of the sentence's GloVe vectors: a bag
+of words, as the paper says. ReLU and dropout (keep probability 0.5) follow every layer but the last, after which
 comes batch normalisation without ReLU, then the L2 norm.
 
-Departures: the document does not give the widths of its layers; 2,048 and 512 are those of Wang et al., whose network
+Departures: the paper does not give the widths of its layers; 2,048 and 512 are those of Wang et al., whose network
 it follows.
 """
 
@@ -30,7 +30,7 @@ def branch(widths: Sequence[int], dropout: float) -> nn.Sequential:
 
 class TwoBranch(nn.Module):
     """Args:
-    features: width of the picture features.
+    features: width of the image features.
     words: size of the vocabulary.
     layers: widths of each branch's layers; the last is that of the shared space.
     dropout: share of units dropped after each ReLU.
@@ -52,12 +52,12 @@ class TwoBranch(nn.Module):
         self.similarity, self.dimensions = similarity, layers[-1]
         self.transform = transform
         self.words = WordVectors(words, word_dimensions, vectors, mode="frozen")
-        self.picture_branch = branch([features, *layers], dropout)
+        self.image_branch = branch([features, *layers], dropout)
         self.text_branch = branch([self.words.dimensions, *layers], dropout)
 
-    def pictures(self, features: Tensor) -> Tensor:
+    def images(self, features: Tensor) -> Tensor:
         """(B, features) → (B, layers[-1])."""
-        return normalize(self.picture_branch(self.transform(features)), dim=1)
+        return normalize(self.image_branch(self.transform(features)), dim=1)
 
     def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) word numbers and (B,) lengths → (B, layers[-1])."""

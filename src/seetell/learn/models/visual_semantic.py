@@ -1,13 +1,13 @@
-"""The visual-semantic pipelines of Vilalta et al., section 3.2: a GRU over words beside a linear map of the picture.
+"""The visual-semantic pipelines of Vilalta et al., section 3.2: a GRU over words beside a linear map of the image.
 
     c = normalise(GRU(E w_1 … E w_n))            final state, unit norm
     i = normalise(W x)                            no bias
 
-with x the picture's features: `pooled` ones brought to unit length (the document's FC7), or `full_network` ones
+with x the image's features: `pooled` ones brought to unit length (the paper's FC7), or `full_network` ones
 standardised and cut to −1/0/+1 (FNE, section 3.1). For order embeddings both sides may be made non-negative by taking
 absolute values (Table 1).
 
-Departures: the vocabulary is that of the training split (the document's also has the validation split's words).
+Departures: the vocabulary is that of the training split (the paper's also has the validation split's words).
 """
 
 from typing import Literal
@@ -21,14 +21,14 @@ from seetell.learn.models.text import WordVectors, run_packed
 
 class VisualSemantic(nn.Module):
     """Args:
-    features: width of the picture features.
+    features: width of the image features.
     words: size of the vocabulary.
     dimensions: of the shared space, which is also the number of GRU units.
     word_dimensions: of a word vector.
     absolute: take absolute values of both embeddings.
     transform: what is done to raw features first; fitted on the training split.
     similarity: the score the embeddings are compared by.
-    picture_dropout, text_dropout: none in the document; on a small dataset they keep a wide input from being learned
+    image_dropout, text_dropout: none in the paper; on a small dataset they keep a wide input from being learned
         by heart.
     """
 
@@ -41,7 +41,7 @@ class VisualSemantic(nn.Module):
         word_dimensions: int = 300,
         absolute: bool = False,
         similarity: Literal["cosine", "order", "euclidean"] = "cosine",
-        picture_dropout: float = 0.0,
+        image_dropout: float = 0.0,
         text_dropout: float = 0.0,
         vectors: Tensor | None = None,
     ) -> None:
@@ -51,12 +51,12 @@ class VisualSemantic(nn.Module):
         self.map = nn.Linear(features, dimensions, bias=False)
         self.words = WordVectors(words, word_dimensions, vectors)
         self.recurrent = nn.GRU(self.words.dimensions, dimensions, batch_first=True)
-        self.picture_dropout, self.text_dropout = nn.Dropout(picture_dropout), nn.Dropout(text_dropout)
+        self.image_dropout, self.text_dropout = nn.Dropout(image_dropout), nn.Dropout(text_dropout)
         nn.init.xavier_uniform_(self.map.weight)
 
-    def pictures(self, features: Tensor) -> Tensor:
+    def images(self, features: Tensor) -> Tensor:
         """(B, features) → (B, dimensions)."""
-        return self._finish(self.map(self.picture_dropout(self.transform(features))))
+        return self._finish(self.map(self.image_dropout(self.transform(features))))
 
     def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) word numbers and (B,) lengths → (B, dimensions)."""

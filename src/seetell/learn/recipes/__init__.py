@@ -1,10 +1,10 @@
-"""Recipes: one TOML file a row of the documents' tables, with the published setting and a budget that fits two cores.
+"""Recipes: one TOML file a row of the papers' tables, with the published setting and a budget that fits two cores.
 
 A recipe is read in layers, each laid over the one before:
 
 1. the recipe it `extends`, if any: by name, or a file beside it;
 2. its own settings, which are the published ones;
-3. `[dataset.<kind>]`: what the document sets differently for that dataset (`flickr8k`, `flickr30k`, `coco`, …);
+3. `[dataset.<kind>]`: what the paper sets differently for that dataset (`flickr8k`, `flickr30k`, `coco`, …);
 4. `[budget]`, and `[budget.<kind>]` for that dataset: what makes it fit an ordinary computer — left out with
    `--budget published`;
 5. `--set key=value` from the command line.
@@ -34,25 +34,25 @@ class RecipeError(SeetellError):
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """Which network sees the pictures, and which of its feature layouts the model reads."""
+    """Which network sees the images, and which of its feature layouts the model reads."""
 
     name: str = "tf_efficientnet_lite2"
     layout: str = "pooled"
     crops: int = 1
-    view: str = "centre"  # of one crop: the square in the middle, or the "whole" picture squashed to a square
+    view: str = "centre"  # of one crop: the square in the middle, or the "whole" image squashed to a square
     size: int = 0  # of the square; 0: the network's own
     transform: str = ""  # of raw features: none, unit, standardise, full_network, principal; "": the layout's usual
     components: int = 512  # of the transform `principal`
-    mirror: bool = False  # in training, half of the pictures are seen mirrored: features of both are stored
-    augment: bool = False  # train from randomly cropped and mirrored pictures instead of stored features
-    train: bool = False  # train the network together with the model, from pictures
+    mirror: bool = False  # in training, half of the images are seen mirrored: features of both are stored
+    augment: bool = False  # train from randomly cropped and mirrored images instead of stored features
+    train: bool = False  # train the network together with the model, from images
     frozen_stages: int = 0  # of a network that is trained, so many stages are left as they are
     later_stages: bool = False  # of the layout `grid:N`: train the stages after it as part of the model
     learning_rate: float = 1e-5  # of a network, or of later stages, that are trained
 
     @property
     def live(self) -> bool:
-        """Whether pictures are read while training."""
+        """Whether images are read while training."""
         return self.train or self.augment
 
 
@@ -89,7 +89,7 @@ class TrainingSettings:
     optimiser: str = "adam"  # adam, adamw, rmsprop
     weight_decay: float = 0.0
     clip: float = 0.0  # largest norm of the gradient; 0: not clipped
-    captions: str = "one"  # "one" random caption a picture and epoch, or "all"
+    captions: str = "one"  # "one" random caption an image and epoch, or "all"
     average: float = 0.0  # decay of a running average of the weights, which is then what is validated and kept
     precision: str = "32-true"  # as Lightning Fabric spells it: "bf16-mixed", …
     seed: int = 1
@@ -104,7 +104,7 @@ class Recipe:
     family: str
     model: Mapping[str, Any]
     phases: tuple[Phase, ...]
-    document: str = ""
+    paper: str = ""
     row: str = ""
     about: str = ""
     encoder: EncoderSettings = field(default_factory=EncoderSettings)

@@ -1,4 +1,4 @@
-"""Learning curves: what a run's history looks like, as a picture and in TensorBoard."""
+"""Learning curves: what a run's history looks like, as an image and in TensorBoard."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a task reads of a picture while it trains: features from the store, or the picture itself."""
+"""What a task reads of an image while it trains: features from the store, or the image itself."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,19 +11,19 @@ from torch import Tensor
 
 from seetell.data import Record
 from seetell.images import Preparation, decode
-from seetell.learn.augmentation import random_pixels
 from seetell.learn.encoders import FeatureStore
 from seetell.learn.encoders.keys import usable_cores
 from seetell.learn.encoders.pipeline import scale
+from seetell.learn.training.augmentation import random_pixels
 
 
-class PictureInputs(Protocol):
-    """Picture inputs of one split, by position."""
+class ImageInputs(Protocol):
+    """ImageSource inputs of one split, by position."""
 
     def __len__(self) -> int: ...
 
     def batch(self, indices: np.ndarray, random: np.random.Generator | None = None) -> Tensor:
-        """The inputs of some pictures; a random generator is given in training, for augmentation."""
+        """The inputs of some images; a random generator is given in training, for augmentation."""
         ...
 
 
@@ -31,7 +31,7 @@ class StoredFeatures:
     """Rows of a feature store, as 32-bit floats.
 
     Args:
-        mirrored: features of the same pictures' mirror images; in training, half of the pictures are read from there.
+        mirrored: features of the same images' mirror images; in training, half of the images are read from there.
     """
 
     def __init__(self, store: FeatureStore, rows: np.ndarray, mirrored: "StoredFeatures | None" = None) -> None:
@@ -48,8 +48,8 @@ class StoredFeatures:
         return features
 
 
-class LivePictures:
-    """Pictures, decoded and prepared when they are asked for: (B, 3, H, W), scaled.
+class LiveImages:
+    """Images, decoded and prepared when they are asked for: (B, 3, H, W), scaled.
 
     Args:
         augment: in training, random crops and mirror images.
@@ -68,11 +68,11 @@ class LivePictures:
         return scale(torch.from_numpy(np.stack(pixels)), self.preparation)
 
     def _pixels(self, index: int, random: np.random.Generator | None) -> NDArray[np.uint8]:
-        picture = self.records[index].picture
-        image = decode(picture.read(), name=picture.name, at_least=self.preparation.resize)
+        source = self.records[index].image
+        image = decode(source.read(), name=source.name, at_least=self.preparation.resize)
         if random is not None:
             return random_pixels(image, self.preparation, random)
-        (centre,) = self.preparation.pixels(image, name=picture.name)
+        (centre,) = self.preparation.pixels(image, name=source.name)
         return np.asarray(centre)
 
 

@@ -18,11 +18,11 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from seetell.errors import SeetellError
-from seetell.learn.batching import prefetch
 from seetell.learn.recipes import Phase, Recipe
+from seetell.learn.tasks.base import Task, Validation
 from seetell.learn.training import checkpoints
+from seetell.learn.training.batching import prefetch
 from seetell.learn.training.checkpoints import Checkpoint
-from seetell.learn.training.task import Task, Validation
 from seetell.progress import SILENT, Progress
 
 SAVE_EVERY = 600.0  # seconds between checkpoints within an epoch

@@ -19,12 +19,12 @@ from seetell.learn.encoders import Encoder, LayoutSpec, encode_dataset
 from seetell.learn.files import write_text
 from seetell.learn.models import build
 from seetell.learn.recipes import Recipe
+from seetell.learn.tasks.base import Task
 from seetell.learn.training import checkpoints, curves
-from seetell.learn.training.beginnings import Beginning, rows_by_word
 from seetell.learn.training.checkpoints import CheckpointError, read_json, write_json
+from seetell.learn.training.data import Features, TrainingData, empty_transform
 from seetell.learn.training.loop import Loop, State
-from seetell.learn.training.materials import Features, Materials, empty_transform
-from seetell.learn.training.task import Task
+from seetell.learn.training.warm_start import WarmStart, rows_by_word
 from seetell.progress import SILENT, Progress
 from seetell.text import Vocabulary
 
@@ -34,7 +34,7 @@ SPLITS = ("train", "val")  # what training reads; the test split is for `evaluat
 
 @dataclass(frozen=True)
 class Setup:
-    """What a family makes of the materials: the task, and what its model must be told to be built again.
+    """What a family makes of the training_data: the task, and what its model must be told to be built again.
 
     Args:
         given: JSON values that `build` takes beside the recipe's settings: sizes of vocabulary and word vectors.
@@ -48,17 +48,20 @@ class Setup:
 class Family(Protocol):
     """One family of tasks: retrieval, captions or tags; a module of this package."""
 
-    def setup(self, materials: Materials) -> Setup: ...
+    def setup(self, training_data: TrainingData) -> Setup: ...
 
-    def evaluate(self, run: "Run", materials: Materials, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The metrics of a run's best model on a split, and by which protocol: {"metrics", "protocol", "pictures"}."""
+    def evaluate(
+        self, run: "Run", training_data: TrainingData, split: str, options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The metrics of a run's best model on a split, and by which protocol: {"metrics", "protocol", "images"}."""
         ...
 
 
 def family(name: str) -> Family:
     import importlib
 
-    module: Any = importlib.import_module(f"seetell.learn.training.{name}")
+    package = {"captions": "captioning", "retrieval": "retrieval", "tags": "tagging"}[name]
+    module: Any = importlib.import_module(f"seetell.learn.tasks.{package}.task")
     found: Family = module
     return found
 
@@ -119,9 +122,9 @@ class Run:
         history: list[dict[str, Any]] = checkpoints.state(self.path, "last")["progress"]["history"]
         return history
 
-    def materials(
+    def training_data(
         self, data: Sequence[str] | Dataset, split: str, *, root: Path | None, progress: Progress
-    ) -> Materials:
+    ) -> TrainingData:
         """Another dataset's split, with features of the encoder that this run was trained with."""
         dataset = data if isinstance(data, Dataset) else open_data(data)
         features = make_features(self.recipe, dataset, (split,), root=root, progress=progress)
@@ -131,7 +134,7 @@ class Run:
                 where=str(self.path),
                 remedy="Give the weights it was trained with, or train again",
             )
-        return Materials(self.recipe, dataset, features)
+        return TrainingData(self.recipe, dataset, features)
 
 
 def build_model(recipe: Recipe, layout: LayoutSpec, given: Mapping[str, Any], **more: Any) -> nn.Module:
@@ -182,8 +185,8 @@ def make_features(
             progress=progress,
             say=say,
         )
-        for picture in () if mirrored else report.unreadable:
-            say(f"left out: {picture}")
+        for image in () if mirrored else report.unreadable:
+            say(f"left out: {image}")
         store = report.stores[settings.layout]
         rows = store.rows_for(records)
         return Features(store, {record.key: int(row) for record, row in zip(records, rows, strict=True) if row >= 0})
@@ -218,13 +221,13 @@ def train(
     with fabric.rank_zero_first(local=True):
         features = make_features(recipe, dataset, SPLITS, root=root, progress=progress, say=say)
     torch.manual_seed(recipe.training.seed)
-    beginning = Beginning.of(recipe)
-    setup = family(recipe.family).setup(Materials(recipe, dataset, features, beginning, progress))
-    if beginning is not None:
+    warm_start = WarmStart.of(recipe)
+    setup = family(recipe.family).setup(TrainingData(recipe, dataset, features, warm_start, progress))
+    if warm_start is not None:
         assert setup.vocabulary is not None
-        same = setup.vocabulary.words == beginning.vocabulary.words
+        same = setup.vocabulary.words == warm_start.vocabulary.words
         by_word = [] if same else rows_by_word(build_model, recipe, features.layout, setup.given)
-        beginning.load(setup.task.model, setup.vocabulary, by_word, features.store.spec.encoder_fingerprint, say)
+        warm_start.load(setup.task.model, setup.vocabulary, by_word, features.store.spec.encoder_fingerprint, say)
     if fabric.is_global_zero:
         _describe(out, recipe, specs, features, setup, resume)
     board: Callable[..., object] = curves.TensorBoard(out) if fabric.is_global_zero else lambda *_: None

@@ -14,8 +14,8 @@ from typing import Any
 import optuna
 
 from seetell.errors import SeetellError
-from seetell.learn.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.learn.recipes import RecipeError, load
+from seetell.learn.reproduction.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.learn.training.loop import DivergedError, State
 from seetell.learn.training.run import train
 from seetell.progress import SILENT, Progress
@@ -102,7 +102,7 @@ def _over(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
 
 
 def write_page(study: optuna.Study, name: str, specs: Sequence[str], out: Path) -> Path:
-    """The trials, best first, and a picture of what mattered."""
+    """The trials, best first, and an image of what mattered."""
     trials = _over(study)
     done = [trial for trial in trials if trial.state == optuna.trial.TrialState.COMPLETE]
     if not done:

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from seetell.data import Record
 from seetell.learn.recipes import TextSettings
-from seetell.learn.training.beginnings import Beginning
+from seetell.learn.training.warm_start import WarmStart
 from seetell.text import Tokenizer, Vocabulary, WordVectors, default_vectors, matrix
 
 
 def starting_vocabulary(
-    records: Iterable[Record], text: TextSettings, tokenizer: Tokenizer, beginning: Beginning | None = None
+    records: Iterable[Record], text: TextSettings, tokenizer: Tokenizer, warm_start: WarmStart | None = None
 ) -> Vocabulary:
     """The vocabulary of the training split's captions, after the words of what the run starts from."""
     vocabulary = Vocabulary.build(
@@ -21,7 +21,7 @@ def starting_vocabulary(
         minimum_count=text.minimum_count,
         maximum_size=text.maximum_size or None,
     )
-    return beginning.words(vocabulary) if beginning else vocabulary
+    return warm_start.words(vocabulary) if warm_start else vocabulary
 
 
 def with_vectors(vocabulary: Vocabulary, text: TextSettings) -> tuple[Vocabulary, Tensor]:

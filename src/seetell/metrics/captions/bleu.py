@@ -2,9 +2,9 @@
 
     BLEU-n = BP · (p₁ · … · pₙ)^(1/n),   BP = min(1, exp(1 − r/c))
 
-pₖ is the share of the candidates' k-grams that occur in a reference of the same picture (each at most as often as in
-the reference that has it most often), c the candidates' length and r, summed over pictures, the length of the
-reference closest to the candidate (the shorter one of two as close). Counts are pooled over all pictures before any
+pₖ is the share of the candidates' k-grams that occur in a reference of the same image (each at most as often as in
+the reference that has it most often), c the candidates' length and r, summed over images, the length of the
+reference closest to the candidate (the shorter one of two as close). Counts are pooled over all images before any
 division. Papineni et al., *BLEU: a method for automatic evaluation of machine translation* (2002). Xu et al. report
 BLEU without BP; most others with it.
 
@@ -24,16 +24,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Bleu:
-    """BLEU-1…4 in per cent, of the corpus (4,) and of each picture (4, P); the same without brevity penalty."""
+    """BLEU-1…4 in per cent, of the corpus (4,) and of each image (4, P); the same without brevity penalty."""
 
     corpus: Floats
     corpus_no_bp: Floats
-    pictures: Floats
-    pictures_no_bp: Floats
+    images: Floats
+    images_no_bp: Floats
 
 
 def bleu(corpus: Corpus) -> Bleu:
-    """BLEU of every order, of the whole corpus and of every picture by itself."""
+    """BLEU of every order, of the whole corpus and of every image by itself."""
     length = corpus.candidates.lengths
     closest = _closest_lengths(corpus)
     correct = np.stack([_clipped_matches(corpus, order) for order in ORDERS])  # (4, P)
@@ -43,21 +43,21 @@ def bleu(corpus: Corpus) -> Bleu:
     return Bleu(
         corpus=100 * whole * _brevity_penalty(length.sum(keepdims=True), closest.sum(keepdims=True)),
         corpus_no_bp=100 * whole,
-        pictures=100 * each * _brevity_penalty(length, closest),
-        pictures_no_bp=100 * each,
+        images=100 * each * _brevity_penalty(length, closest),
+        images_no_bp=100 * each,
     )
 
 
 def _closest_lengths(corpus: Corpus) -> Integers:
-    """For each picture, the length of the reference closest to the candidate's, the shorter of two as close."""
+    """For each image, the length of the reference closest to the candidate's, the shorter of two as close."""
     lengths, owner = corpus.references.lengths, corpus.owner
     order = np.lexsort((lengths, np.abs(lengths - corpus.candidates.lengths[owner]), owner))
-    first = np.searchsorted(owner, np.arange(len(corpus)))  # every picture has a reference
+    first = np.searchsorted(owner, np.arange(len(corpus)))  # every image has a reference
     return lengths[order[first]]
 
 
 def _clipped_matches(corpus: Corpus, order: int) -> Integers:
-    """For each picture, how many n-grams of its candidate are in a reference."""
+    """For each image, how many n-grams of its candidate are in a reference."""
     written, wanted = corpus.candidates.ngrams(order), corpus.references.ngrams(order)
     found, row = written.rows_of(corpus.owner[wanted.sentence], places(wanted.keys, written.keys)[wanted.place])
     most = np.zeros(len(written.count), dtype=np.int64)

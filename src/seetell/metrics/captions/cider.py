@@ -2,7 +2,7 @@
 
 Every caption becomes four vectors, one for each order n = 1…4, of its n-grams' counts times
 
-    log N − log max(1, number of pictures with the n-gram in a reference),   N pictures in all.
+    log N − log max(1, number of images with the n-gram in a reference),   N images in all.
 
 For each reference and order the score is the cosine of the two vectors, the candidate's entries cut down to the
 reference's, times exp(−δ² / 2σ²) for lengths that differ by δ (σ = 6); CIDEr is 10 × its mean over orders and
@@ -12,7 +12,7 @@ Vedantam et al., *CIDEr: consensus-based image description evaluation* (2015).
 Self-critical training scores thousands of sampled captions a second against references that never change::
 
     statistics = CiderStatistics.of(training_references)
-    reward = Cider(training_references, statistics).scores(samples, pictures)
+    reward = Cider(training_references, statistics).scores(samples, images)
 """
 
 from collections.abc import Sequence
@@ -40,25 +40,25 @@ Floats = npt.NDArray[np.float64]
 
 
 class CiderStatistics:
-    """In how many pictures' references every n-gram occurs: what CIDEr weighs n-grams by.
+    """In how many images' references every n-gram occurs: what CIDEr weighs n-grams by.
 
     Tokens may be words or a vocabulary's numbers, but must be the same kind of thing in all that is scored.
     """
 
     def __init__(self, references: Sentences, owner: Integers, numbers: TokenNumbers) -> None:
         self.numbers = numbers
-        self.pictures = int(owner[-1]) + 1
+        self.images = int(owner[-1]) + 1
         self._weights: dict[int, tuple[Keys, Floats]] = {}
         for order in ORDERS:
             grams = references.ngrams(order)
             pairs = np.sort(owner[grams.sentence] * len(grams.keys) + grams.place)
-            pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # an n-gram counts once a picture
+            pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # an n-gram counts once an image
             frequency = np.bincount(pairs % max(1, len(grams.keys)), minlength=len(grams.keys))
-            self._weights[order] = grams.keys, np.log(self.pictures) - np.log(np.maximum(1, frequency))
+            self._weights[order] = grams.keys, np.log(self.images) - np.log(np.maximum(1, frequency))
 
     @classmethod
     def of(cls, references: Sequence[Sequence[Tokens]]) -> "CiderStatistics":
-        """Count the tokenised references of each picture."""
+        """Count the tokenised references of each image."""
         check_references(references)
         numbers = TokenNumbers()
         return cls(Sentences(flat(references), numbers), owners(references), numbers)
@@ -67,7 +67,7 @@ class CiderStatistics:
         """The weight of every row of `grams`, and the length of every sentence's vector."""
         keys, weights = self._weights[order]
         at = places(grams.keys, keys)
-        idf = np.full(len(at), np.log(self.pictures))  # one that no reference has weighs as if it occurred once
+        idf = np.full(len(at), np.log(self.images))  # one that no reference has weighs as if it occurred once
         idf[at >= 0] = weights[at[at >= 0]]
         weight: Floats = grams.count * idf[grams.place]
         return weight, np.sqrt(np.bincount(grams.sentence, weight**2, minlength=sentences))
@@ -77,7 +77,7 @@ class Cider:
     """Scores captions against references prepared once.
 
     Args:
-        references: the tokenised references of each picture.
+        references: the tokenised references of each image.
         statistics: how common n-grams are; counted in `references` when not given.
     """
 
@@ -96,7 +96,7 @@ class Cider:
     def _prepare(self, references: Sentences, owner: Integers, statistics: CiderStatistics) -> None:
         self.statistics = statistics
         self._lengths = references.lengths
-        self._first = np.searchsorted(owner, np.arange(int(owner[-1]) + 2))  # a picture's first reference
+        self._first = np.searchsorted(owner, np.arange(int(owner[-1]) + 2))  # an image's first reference
         self._orders = {}
         for order in ORDERS:
             grams = references.ngrams(order)
@@ -104,16 +104,16 @@ class Cider:
             start = np.searchsorted(grams.sentence, np.arange(len(references) + 1))
             self._orders[order] = grams.keys, grams.place, weight, norm, start
 
-    def scores(self, candidates: Sequence[Tokens], pictures: npt.ArrayLike | None = None) -> Floats:
+    def scores(self, candidates: Sequence[Tokens], images: npt.ArrayLike | None = None) -> Floats:
         """CIDEr of each candidate, in per cent.
 
         Args:
-            candidates: tokenised captions; several may be of one picture.
-            pictures: the picture each is of, counted as in `references`; one caption a picture when not given.
+            candidates: tokenised captions; several may be of one image.
+            images: the image each is of, counted as in `references`; one caption an image when not given.
         """
-        of = np.arange(len(candidates)) if pictures is None else np.asarray(pictures, dtype=np.int64)
+        of = np.arange(len(candidates)) if images is None else np.asarray(images, dtype=np.int64)
         if len(of) != len(candidates) or (len(of) and not 0 <= of.min() <= of.max() < len(self._first) - 1):
-            raise ValueError("`pictures` must name, for each candidate, one of the pictures that have references")
+            raise ValueError("`images` must name, for each candidate, one of the images that have references")
         return self.scores_of(Sentences(candidates, self.statistics.numbers), of)
 
     def scores_of(self, candidates: Sentences, of: Integers) -> Floats:
@@ -152,7 +152,7 @@ class Cider:
 
 
 def cider(corpus: Corpus) -> Floats:
-    """CIDEr of every picture in per cent (the corpus's is their mean), n-grams weighed by this corpus's references."""
+    """CIDEr of every image in per cent (the corpus's is their mean), n-grams weighed by this corpus's references."""
     return Cider.of_corpus(corpus).scores_of(corpus.candidates, np.arange(len(corpus)))
 
 

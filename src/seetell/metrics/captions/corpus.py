@@ -105,17 +105,17 @@ def _mixed(parts: list[Integers]) -> Keys:
 
 
 class Corpus:
-    """One candidate caption a picture, and its references: any number of them, at least one.
+    """One candidate caption an image, and its references: any number of them, at least one.
 
     Args:
-        candidates: a tokenised caption for each picture.
-        references: the tokenised references of each picture, in the same order.
+        candidates: a tokenised caption for each image.
+        references: the tokenised references of each image, in the same order.
     """
 
     def __init__(self, candidates: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> None:
         check_references(references)
         if len(candidates) != len(references):
-            raise ValueError(f"{len(candidates)} captions, but references for {len(references)} pictures")
+            raise ValueError(f"{len(candidates)} captions, but references for {len(references)} images")
         if not candidates:
             raise SeetellError("there are no captions to score")
         self.numbers = TokenNumbers()
@@ -140,6 +140,6 @@ def owners(groups: Sequence[Sequence[Tokens]]) -> Integers:
 def check_references(references: Sequence[Sequence[Tokens]]) -> None:
     for index, group in enumerate(references):
         if not len(group):
-            raise SeetellError(f"picture {index} has no reference captions", remedy="Leave it out of the evaluation")
+            raise SeetellError(f"image {index} has no reference captions", remedy="Leave it out of the evaluation")
         if isinstance(group, str) or isinstance(group[0], str):
-            raise TypeError("references are lists of tokenised captions, one list a picture, not strings")
+            raise TypeError("references are lists of tokenised captions, one list an image, not strings")

@@ -1,4 +1,4 @@
-"""What captions are like, whatever the pictures show: variety, novelty, length, and whether they are degenerate."""
+"""What captions are like, whatever the images show: variety, novelty, length, and whether they are degenerate."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ def diversity(captions: Sequence[Tokens], training: Iterable[Tokens] | None = No
 
     Returns:
         `vocabulary_used`: how many different words; `mean_length` in words; in per cent: `repeated` (captions that
-        another picture has too), `distinct1` and `distinct2` (different words and pairs of words among all of them),
+        another image has too), `distinct1` and `distinct2` (different words and pairs of words among all of them),
         and, when the training captions are given, `novel` (captions that are not among those).
     """
     if not captions:
@@ -37,10 +37,10 @@ def diversity(captions: Sequence[Tokens], training: Iterable[Tokens] | None = No
 
 
 def degenerate(captions: Sequence[Tokens], *, share: float = 0.5, at_least: int = 10) -> str | None:
-    """Say in words what is wrong with captions that hardly depend on the pictures; None when nothing is.
+    """Say in words what is wrong with captions that hardly depend on the images; None when nothing is.
 
     Args:
-        share: the share of the pictures from which one and the same caption, or an empty one, is a fault.
+        share: the share of the images from which one and the same caption, or an empty one, is a fault.
         at_least: fewer captions than this are too few to judge.
     """
     if len(captions) < at_least:
@@ -48,7 +48,7 @@ def degenerate(captions: Sequence[Tokens], *, share: float = 0.5, at_least: int 
     [(commonest, times)] = Counter(map(tuple, captions)).most_common(1)
     if times < share * len(captions):
         return None
-    part = f"{times} of {len(captions)} pictures"
+    part = f"{times} of {len(captions)} images"
     if not commonest:
         return (
             f"The caption of {part} is empty: the model ends before its first word. Likely causes: training has "
@@ -56,7 +56,7 @@ def degenerate(captions: Sequence[Tokens], *, share: float = 0.5, at_least: int 
         )
     said = " ".join(map(str, commonest))
     return (
-        f"{part} have the same caption, “{said}”: the captions hardly depend on the pictures. Likely causes: pictures "
+        f"{part} have the same caption, “{said}”: the captions hardly depend on the images. Likely causes: images "
         "prepared otherwise than in training (pixels as 0…255 where 0…1 was learned, or another mean), training that "
         "has collapsed or hardly begun (look at the loss), or features that do not differ (an encoder without weights)."
     )

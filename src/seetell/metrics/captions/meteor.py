@@ -63,7 +63,7 @@ class Meteor:
     def scores(
         self, candidates: Sequence[str], references: Sequence[Sequence[str]]
     ) -> tuple[float, npt.NDArray[np.float64]]:
-        """METEOR of the corpus and of each picture, in per cent, from captions tokenised and joined by spaces."""
+        """METEOR of the corpus and of each image, in per cent, from captions tokenised and joined by spaces."""
         statistics = self._ask(
             [
                 _BETWEEN.join(["SCORE", *map(_line, many), _line(one)])

@@ -16,7 +16,7 @@ _BETA_SQUARED = 1.2**2
 
 
 def rouge_l(corpus: Corpus) -> npt.NDArray[np.float64]:
-    """ROUGE-L of every picture in per cent (the corpus's is their mean). An empty caption scores 0."""
+    """ROUGE-L of every image in per cent (the corpus's is their mean). An empty caption scores 0."""
     common = _longest_common_subsequences(corpus)
     precision, recall = np.zeros(len(corpus)), np.zeros(len(corpus))
     # An empty side has nothing in common with any: 0 / 1.
@@ -30,7 +30,7 @@ def rouge_l(corpus: Corpus) -> npt.NDArray[np.float64]:
 
 
 def _longest_common_subsequences(corpus: Corpus) -> Integers:
-    """The length of the longest common subsequence of every reference and its picture's candidate.
+    """The length of the longest common subsequence of every reference and its image's candidate.
 
     Bit-parallel: bit i of `row` is 0 where the table of the textbook method steps up at the candidate's word i, so that
     a whole row of the table is one addition of integers. Hyyrö, *Bit-parallel LCS-length computation revisited* (2004).
@@ -40,10 +40,10 @@ def _longest_common_subsequences(corpus: Corpus) -> Integers:
     lengths = []
     places: dict[int, int] = {}
     last = -1
-    for reference, picture in enumerate(corpus.owner.tolist()):
-        if picture != last:
-            last, places, bit = picture, {}, 1
-            for token in written[first[picture] : first[picture + 1]]:
+    for reference, image in enumerate(corpus.owner.tolist()):
+        if image != last:
+            last, places, bit = image, {}, 1
+            for token in written[first[image] : first[image + 1]]:
                 places[token] = places.get(token, 0) | bit
                 bit <<= 1
             full = bit - 1

@@ -20,10 +20,10 @@ MeteorChoice = Literal["auto"] | bool | Meteor
 
 @dataclass(frozen=True, slots=True)
 class CaptionScores:
-    """The corpus's metrics, each picture's own, and what had to be left out and why."""
+    """The corpus's metrics, each image's own, and what had to be left out and why."""
 
     metrics: dict[str, float]
-    per_picture: dict[str, npt.NDArray[np.float64]]
+    per_image: dict[str, npt.NDArray[np.float64]]
     notes: list[str] = field(default_factory=list)
 
 
@@ -34,7 +34,7 @@ def caption_scores(
     tokenizer: Tokenizer = ptb,
     meteor: MeteorChoice = "auto",
 ) -> dict[str, float]:
-    """The metrics of a set of captions, in per cent: `score_captions` without the pictures' own."""
+    """The metrics of a set of captions, in per cent: `score_captions` without the images' own."""
     return score_captions(candidates, references, tokenizer=tokenizer, meteor=meteor).metrics
 
 
@@ -45,13 +45,13 @@ def score_captions(
     tokenizer: Tokenizer = ptb,
     meteor: MeteorChoice = "auto",
 ) -> CaptionScores:
-    """Score one caption a picture against the picture's references.
+    """Score one caption an image against the image's references.
 
     Gives `bleu1…bleu4`, `bleu1_no_bp…bleu4_no_bp` (without brevity penalty), `rouge_l`, `cider`, and `meteor`.
 
     Args:
-        candidates: a caption for each picture: a list, or a mapping from whatever names the pictures.
-        references: each picture's references: a list in the same order, or a mapping with the same keys.
+        candidates: a caption for each image: a list, or a mapping from whatever names the images.
+        references: each image's references: a list in the same order, or a mapping with the same keys.
         tokenizer: makes words of candidates and references alike.
         meteor: True insists on METEOR, "auto" takes it where Java and pycocoevalcap are there (a note says why not),
             False leaves it out; a `Meteor` that is running already is used and left running.
@@ -61,22 +61,22 @@ def score_captions(
     reference_words = [[tokenizer(reference) for reference in group] for group in groups]
     corpus = Corpus(words, reference_words)
     by_order = bleu(corpus)
-    per_picture = {f"bleu{order}": by_order.pictures[order - 1] for order in ORDERS}
-    per_picture |= {f"bleu{order}_no_bp": by_order.pictures_no_bp[order - 1] for order in ORDERS}
-    per_picture |= {"rouge_l": rouge_l(corpus), "cider": cider(corpus)}
+    per_image = {f"bleu{order}": by_order.images[order - 1] for order in ORDERS}
+    per_image |= {f"bleu{order}_no_bp": by_order.images_no_bp[order - 1] for order in ORDERS}
+    per_image |= {"rouge_l": rouge_l(corpus), "cider": cider(corpus)}
     metrics = {f"bleu{order}": float(by_order.corpus[order - 1]) for order in ORDERS}
     metrics |= {f"bleu{order}_no_bp": float(by_order.corpus_no_bp[order - 1]) for order in ORDERS}
-    metrics |= {name: float(per_picture[name].mean()) for name in ("rouge_l", "cider")}
+    metrics |= {name: float(per_image[name].mean()) for name in ("rouge_l", "cider")}
     notes = []
     if meteor is not False:
         try:
             joined = [" ".join(one) for one in words], [[" ".join(one) for one in group] for group in reference_words]
-            metrics["meteor"], per_picture["meteor"] = _meteor(meteor, *joined)
+            metrics["meteor"], per_image["meteor"] = _meteor(meteor, *joined)
         except SeetellError as error:
             if meteor != "auto":
                 raise
             notes.append(f"METEOR was not measured: {error}")
-    return CaptionScores(metrics, per_picture, notes)
+    return CaptionScores(metrics, per_image, notes)
 
 
 def _meteor(
@@ -96,10 +96,10 @@ def _paired(
         if candidates.keys() != references.keys():
             odd = next(iter(candidates.keys() ^ references.keys()))
             lacks = "references" if odd in candidates else "caption"
-            raise SeetellError(f"picture {odd!r} has no {lacks}", remedy="Every picture needs both")
+            raise SeetellError(f"image {odd!r} has no {lacks}", remedy="Every image needs both")
         return list(candidates.values()), [references[key] for key in candidates]
     if isinstance(candidates, Mapping) or isinstance(references, Mapping):
         raise TypeError("give both captions and references as mappings, or both as lists")
     if any(isinstance(group, str) for group in references):
-        raise TypeError("every picture needs a list of references, even when it has but one")
+        raise TypeError("every image needs a list of references, even when it has but one")
     return list(candidates), list(references)

@@ -1,9 +1,9 @@
 // The page: which view the address asks for, keys that work everywhere, help.
 
-import * as bundles from "./bundles.js";
+import * as bundles from "./models.js";
 import { announce, byId, el } from "./dom.js";
 import { loadTags } from "./filters.js";
-import * as picture from "./picture.js";
+import * as image from "./image.js";
 import * as progress from "./progress.js";
 import { leads, question } from "./route.js";
 import * as search from "./search.js";
@@ -23,7 +23,7 @@ function go(to, { replace = false } = {}) {
 async function render() {
   const mine = ++turn;
   const alive = () => mine === turn;
-  const number = location.pathname.match(/^\/picture\/(\d+)$/)?.[1];
+  const number = location.pathname.match(/^\/image\/(\d+)$/)?.[1];
   const searching = location.pathname === "/";
   if (!results.hidden && !searching) {
     search.leave();
@@ -35,12 +35,12 @@ async function render() {
   document
     .querySelectorAll("nav a")
     .forEach((link) => link.setAttribute("aria-current", link.pathname === location.pathname ? "page" : "false"));
-  if (!number) picture.leave();
+  if (!number) image.leave();
   if (searching) return search.show();
   other.setAttribute("aria-busy", "true");
   try {
     scrollTo(0, 0);
-    if (number) await picture.show(other, Number(number), alive);
+    if (number) await image.show(other, Number(number), alive);
     else await bundles.show(other, alive);
   } catch (error) {
     if (alive()) {
@@ -49,7 +49,7 @@ async function render() {
           "div",
           { class: "empty" },
           el("p", {}, error.message),
-          el("p", {}, el("a", { href: "/", "data-route": true }, "All pictures")),
+          el("p", {}, el("a", { href: "/", "data-route": true }, "All images")),
         ),
       );
       announce(error.message);
@@ -105,12 +105,12 @@ document.addEventListener("keydown", (event) => {
     byId("q").select();
   } else if (event.key === "?") help();
   else if (
-    location.pathname.startsWith("/picture/") &&
-    picture.keys[event.key] &&
+    location.pathname.startsWith("/image/") &&
+    image.keys[event.key] &&
     !(arrows && event.target.closest?.(".grid, .words"))
   ) {
     event.preventDefault();
-    picture.keys[event.key]();
+    image.keys[event.key]();
   }
 });
 
@@ -118,10 +118,10 @@ document.addEventListener("keydown", (event) => {
 
 const KEYS = [
   ["/", "go to the search box"],
-  ["↓", "from the search box to the pictures"],
-  ["← → ↑ ↓", "walk over the pictures, or the words of a caption"],
-  ["Enter", "open a picture"],
-  ["← →", "on a picture's page: the one before, the next"],
+  ["↓", "from the search box to the images"],
+  ["← → ↑ ↓", "walk over the images, or the words of a caption"],
+  ["Enter", "open an image"],
+  ["← →", "on an image's page: the one before, the next"],
   ["e", "edit caption and tags (Ctrl+Enter saves)"],
   ["r", "read aloud"],
   ["l", "more like this"],
@@ -170,7 +170,7 @@ function help() {
         ),
       ),
       el("p", {}, single, el("label", { for: "single" }, " Single letters are keys")),
-      el("p", {}, "Drop a picture anywhere, or paste one, to have it told and to search by it."),
+      el("p", {}, "Drop an image anywhere, or paste one, to have it told and to search by it."),
       el(
         "p",
         { class: "actions" },
@@ -183,7 +183,7 @@ function help() {
               progress.lookForNew();
             },
           },
-          "Look for new pictures",
+          "Look for new images",
         ),
         el("a", { class: "button", href: "/api/docs" }, "API"),
         el("button", { type: "button", class: "main", autofocus: true, onclick: () => dialog.close() }, "Close"),

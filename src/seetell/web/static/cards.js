@@ -1,4 +1,4 @@
-// Pictures as cards in a grid, and the arrow keys that walk over it.
+// Images as cards in a grid, and the arrow keys that walk over it.
 
 import { address, alt, byId, el, percent } from "./dom.js";
 
@@ -15,7 +15,7 @@ export function card(row, asking, first = false) {
     },
     el(
       "a",
-      { href: `/picture/${row.id}`, "data-route": true, dataset: { id: row.id }, tabindex: first ? 0 : -1 },
+      { href: `/image/${row.id}`, "data-route": true, dataset: { id: row.id }, tabindex: first ? 0 : -1 },
       el("img", {
         src: address(row, "thumbnail"),
         alt: alt(row),

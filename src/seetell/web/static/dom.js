@@ -66,9 +66,9 @@ export function clock(seconds) {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-export const address = (picture, kind) => `/api/pictures/${picture.id}/${kind}.jpg?v=${picture.version}`;
+export const address = (image, kind) => `/api/images/${image.id}/${kind}.jpg?v=${image.version}`;
 
-/** What to say of a picture to those who do not see it: its caption; without one its tags, or its name. */
-export function alt(picture) {
-  return picture.caption || picture.tags.map((tag) => tag.label).join(", ") || picture.description || picture.name;
+/** What to say of an image to those who do not see it: its caption; without one its tags, or its name. */
+export function alt(image) {
+  return image.caption || image.tags.map((tag) => tag.label).join(", ") || image.description || image.name;
 }

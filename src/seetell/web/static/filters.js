@@ -64,10 +64,10 @@ export function showFilters() {
           class: "chip",
           dataset: { tag: tag.label },
           onclick: () => add(tag.label),
-          "aria-label": `Only with ${tag.label}, ${count(tag.pictures, "picture")}`,
+          "aria-label": `Only with ${tag.label}, ${count(tag.images, "image")}`,
         },
         tag.label,
-        el("small", {}, tag.pictures.toLocaleString("en")),
+        el("small", {}, tag.images.toLocaleString("en")),
       ),
     );
   const rest =

@@ -23,7 +23,7 @@ export function begin(changed) {
   connect();
 }
 
-/** Whether pictures are being indexed. */
+/** Whether images are being indexed. */
 export const underWay = () => before.state === "indexing";
 
 export async function lookForNew() {
@@ -56,12 +56,12 @@ function text(now) {
   if (now.state === "indexing") {
     if (!now.total) return "Looking through the folders …";
     const left = now.seconds_left === null || !now.done ? "" : `, ${clock(now.seconds_left)} left`;
-    return `Indexing: ${now.done.toLocaleString("en")} of ${count(now.total, "picture")}${left}${now.note ? `, ${now.note}` : ""}`;
+    return `Indexing: ${now.done.toLocaleString("en")} of ${count(now.total, "image")}${left}${now.note ? `, ${now.note}` : ""}`;
   }
   if (now.state === "failed") return `Indexing stopped: ${now.problem}`;
   if (now.state === "done") {
     const parts = [
-      now.new && `${count(now.new, "new picture")}`,
+      now.new && `${count(now.new, "new image")}`,
       now.forgotten && `${now.forgotten} gone`,
       now.problems.length && `${now.problems.length} could not be read`,
     ];

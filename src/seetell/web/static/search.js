@@ -24,7 +24,7 @@ const view = byId("view-search");
 const input = byId("q");
 const summary = el("h1", { class: "summary", tabindex: -1 });
 const hints = el("div", { class: "hints" });
-const grid = el("ul", { class: "grid", "aria-label": "Pictures" });
+const grid = el("ul", { class: "grid", "aria-label": "Images" });
 const more = el("button", { type: "button", class: "more", hidden: true, onclick: () => load(true) }, "Show more");
 view.append(filters, subject, summary, hints, grid, more);
 
@@ -83,7 +83,7 @@ export function leave() {
   scroll = scrollY;
 }
 
-/** A picture is looked at: whoever comes back comes back to it. */
+/** An image is looked at: whoever comes back comes back to it. */
 export function opened(id) {
   lastOpened = id;
 }
@@ -97,7 +97,7 @@ function focusOn(link) {
   link.focus();
 }
 
-/** The pictures before and after one in the results. */
+/** The images before and after one in the results. */
 export function around(id) {
   const shown = visible();
   const at = shown.findIndex((row) => row.id === id);
@@ -114,11 +114,11 @@ export async function refresh() {
   if (scrollY < 200 && !grid.contains(document.activeElement)) await load(false, true);
 }
 
-/** A picture was edited: the results show it as it is now. */
-export function replaced(picture) {
-  const at = rows.findIndex((row) => row.id === picture.id);
+/** An image was edited: the results show it as it is now. */
+export function replaced(image) {
+  const at = rows.findIndex((row) => row.id === image.id);
   if (at >= 0) {
-    rows[at] = { ...rows[at], ...picture };
+    rows[at] = { ...rows[at], ...image };
     draw();
   }
   loadTags();
@@ -169,8 +169,8 @@ function nothingToSearch() {
   rows = [];
   grid.replaceChildren();
   more.hidden = true;
-  summary.textContent = "A picture of yours";
-  hints.replaceChildren(el("p", { class: "dim" }, "This bundle tells pictures, but cannot search by them."));
+  summary.textContent = "An image of yours";
+  hints.replaceChildren(el("p", { class: "dim" }, "This bundle tells images, but cannot search by them."));
   shownFor = location.search;
 }
 
@@ -181,7 +181,7 @@ let latest = null;
 
 function draw(answer = latest, further = false) {
   latest = answer;
-  const now = question(shownFor ?? location.search); // a picture's page may be in front
+  const now = question(shownFor ?? location.search); // an image's page may be in front
   const asking = Boolean(now.q.trim() || now.like || now.look);
   const shown = visible();
   const keep = further ? grid.children.length : 0;
@@ -195,23 +195,23 @@ function draw(answer = latest, further = false) {
 function headline(now, asking, shown, answer) {
   const tagged = [...now.tags, ...now.not.map((tag) => `no ${tag}`)].join(", ");
   const plus = answer.more && shown.length === rows.length ? "+" : "";
-  const what = now.q.trim() ? `“${now.q.trim()}”` : now.look ? "your picture" : "this picture";
-  if (!asking) return `${count(answer.total, "picture")}${tagged ? `: ${tagged}` : ""}`;
+  const what = now.q.trim() ? `“${now.q.trim()}”` : now.look ? "your image" : "this image";
+  if (!asking) return `${count(answer.total, "image")}${tagged ? `: ${tagged}` : ""}`;
   if (!shown.length) return `Nothing here matches ${what}${tagged ? ` (${tagged})` : ""}`;
   if (everything)
     return byLikeness(now) ? `Most like ${what}${tagged ? ` (${tagged})` : ""}` : `The nearest to ${what}`;
-  return `${shown.length}${plus} ${shown.length === 1 && !plus ? "picture matches" : "pictures match"} ${what}${tagged ? ` (${tagged})` : ""}`;
+  return `${shown.length}${plus} ${shown.length === 1 && !plus ? "image matches" : "images match"} ${what}${tagged ? ` (${tagged})` : ""}`;
 }
 
 function said(now, asking, shown, answer) {
   const out = [];
   if (answer.unknown.length) {
-    out.push(el("p", { class: "dim" }, `Neither the model nor any picture here knows: ${answer.unknown.join(", ")}.`));
+    out.push(el("p", { class: "dim" }, `Neither the model nor any image here knows: ${answer.unknown.join(", ")}.`));
   }
   if (!asking && !answer.total && !now.tags.length && !now.not.length) {
-    out.push(el("div", { class: "empty" }, ...(underWay() ? ["The first pictures come in a moment."] : beginning())));
+    out.push(el("div", { class: "empty" }, ...(underWay() ? ["The first images come in a moment."] : warm_start())));
   } else if (!asking && !shown.length) {
-    out.push(el("p", { class: "empty" }, "No picture has these tags."));
+    out.push(el("p", { class: "empty" }, "No image has these tags."));
   }
   const rest = rows.filter((row) => !row.matches);
   if (asking && !everything && rest.length) {
@@ -234,14 +234,14 @@ function said(now, asking, shown, answer) {
   return out;
 }
 
-const beginning = () => [
-  el("p", {}, "There are no pictures here yet."),
+const warm_start = () => [
+  el("p", {}, "There are no images here yet."),
   el(
     "p",
     { class: "dim" },
     "Start with a folder: ",
     el("code", {}, "seetell serve FOLDER"),
-    ". Or drop a picture here to have it told.",
+    ". Or drop an image here to have it told.",
   ),
 ];
 

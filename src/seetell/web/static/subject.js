@@ -1,4 +1,4 @@
-// The picture that is searched by: one of the library, or one that was shown.
+// The image that is searched by: one of the library, or one that was shown.
 
 import { get } from "./api.js";
 import { address, alt, announce, el, icon } from "./dom.js";
@@ -6,9 +6,9 @@ import { addressOf, change, go, question } from "./route.js";
 import { Stage, reader, tagList, words } from "./told.js";
 
 export const subject = el("div");
-const looks = new Map(); // pictures that were shown: id → {look, source}
+const looks = new Map(); // images that were shown: id → {look, source}
 
-/** Keep what was told of a picture that was shown; the id by which the address speaks of it. */
+/** Keep what was told of an image that was shown; the id by which the address speaks of it. */
 export function remember(look, source) {
   const id = look.id || `only-${looks.size + 1}`;
   looks.set(id, { look, source });
@@ -24,31 +24,31 @@ export function showSubject() {
       type: "button",
       class: "quiet",
       onclick: () => change({ like: "", look: "" }),
-      "aria-label": "Do not search by this picture",
+      "aria-label": "Do not search by this image",
     },
     "×",
   );
   if (now.look && looks.has(now.look)) subject.replaceChildren(lookedAt(looks.get(now.look), close));
   else if (now.look)
-    subject.replaceChildren(el("div", { class: "subject" }, el("p", {}, "Pictures like the one you showed."), close));
+    subject.replaceChildren(el("div", { class: "subject" }, el("p", {}, "Images like the one you showed."), close));
   else if (now.like) {
     const box = el("div", { class: "subject small" }, el("p", {}, "More like this one"), close);
     subject.replaceChildren(box);
-    get(`/api/pictures/${encodeURIComponent(now.like)}`).then(
-      (picture) => {
+    get(`/api/images/${encodeURIComponent(now.like)}`).then(
+      (image) => {
         box.prepend(
           el(
             "a",
-            { href: `/picture/${picture.id}`, "data-route": true },
+            { href: `/image/${image.id}`, "data-route": true },
             el("img", {
-              src: address(picture, "thumbnail"),
-              alt: alt(picture),
-              width: picture.width,
-              height: picture.height,
+              src: address(image, "thumbnail"),
+              alt: alt(image),
+              width: image.width,
+              height: image.height,
             }),
           ),
         );
-        box.querySelector("p").textContent = `More like this: ${alt(picture)}`;
+        box.querySelector("p").textContent = `More like this: ${alt(image)}`;
       },
       () => {},
     );
@@ -56,7 +56,7 @@ export function showSubject() {
 }
 
 function lookedAt({ look, source }, close) {
-  const stage = new Stage(source, look.told.caption || "The picture you showed");
+  const stage = new Stage(source, look.told.caption || "The image you showed");
   const spoken = look.told.words.length ? words(look.told, stage) : null;
   const onTag = (event, label) => {
     event.preventDefault();
@@ -64,12 +64,12 @@ function lookedAt({ look, source }, close) {
   };
   return el(
     "section",
-    { class: "subject look", "aria-label": "The picture you showed" },
+    { class: "subject look", "aria-label": "The image you showed" },
     stage.element,
     el(
       "div",
       { class: "beside" },
-      el("h2", { class: "hidden" }, look.told.caption || "The picture you showed"),
+      el("h2", { class: "hidden" }, look.told.caption || "The image you showed"),
       spoken?.element,
       look.told.caption
         ? el(

@@ -1,4 +1,4 @@
-// What was told of a picture: the picture as a stage, the words that light it, tags with how sure the model is.
+// What was told of an image: the image as a stage, the words that light it, tags with how sure the model is.
 
 import { el, icon, percent } from "./dom.js";
 import { speak, speaking, stopSpeaking } from "./speech.js";
@@ -6,7 +6,7 @@ import { speak, speaking, stopSpeaking } from "./speech.js";
 const DARK = 0.78; // how dark a place is that was not looked at
 const WIDE = 320; // pixels of the veil, which is blurred anyway
 
-/** The picture, and a veil over it that is thin where the model looked. */
+/** The image, and a veil over it that is thin where the model looked. */
 export class Stage {
   constructor(source, alt, width, height) {
     this.image = el("img", {
@@ -58,7 +58,7 @@ export class Stage {
 export function words(told, stage) {
   const box = el("div", { class: "words", role: "group", "aria-label": "Words of the caption" });
   const note = el("p", { class: "note", "aria-live": "polite" });
-  const doubt = told.doubtful ? "The model is unsure: the picture may show what it never saw. " : "";
+  const doubt = told.uncertain ? "The model is unsure: the image may show what it never saw. " : "";
   const hint = told.attention
     ? `${doubt}Point at a word, or walk through them with the arrow keys, to see where the model looked.`
     : `${doubt}This model does not say where it looked.`;
@@ -116,15 +116,15 @@ export function words(told, stage) {
     event.preventDefault();
     event.stopPropagation();
   });
-  if (told.doubtful) box.append(el("span", { class: "word" }, "perhaps"));
+  if (told.uncertain) box.append(el("span", { class: "word" }, "perhaps"));
   box.append(...buttons);
   say(-1);
-  const starts = told.doubtful ? [-1] : [];
+  const starts = told.uncertain ? [-1] : [];
   starts.push(...told.words.flatMap((word, place) => (word.space || place === 0 ? [place] : [])));
   return { element: el("div", {}, box, note), spoken: (number) => show(starts[number] ?? -1) };
 }
 
-const placeOf = (where) => (where === "all over" ? "the whole picture" : `the ${where}`);
+const placeOf = (where) => (where === "all over" ? "the whole image" : `the ${where}`);
 
 /** A button that reads a caption aloud, and lights each word as it is spoken. */
 export function reader(text, lit = null) {

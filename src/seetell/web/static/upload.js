@@ -1,4 +1,4 @@
-// Pictures that are shown to the page: chosen, dropped anywhere, or pasted.
+// Images that are shown to the page: chosen, dropped anywhere, or pasted.
 
 import { upload } from "./api.js";
 import { announce, byId, toast } from "./dom.js";
@@ -16,10 +16,10 @@ export function begin() {
     file.value = "";
   });
   document.addEventListener("paste", (event) => {
-    const picture = [...(event.clipboardData?.files ?? [])].find((each) => each.type.startsWith("image/"));
-    if (!picture) return;
+    const image = [...(event.clipboardData?.files ?? [])].find((each) => each.type.startsWith("image/"));
+    if (!image) return;
     event.preventDefault();
-    show(picture);
+    show(image);
   });
   const carriesFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   document.addEventListener("dragover", (event) => {
@@ -40,12 +40,12 @@ export function begin() {
 
 async function show(file) {
   if (file.size > MOST) return toast(`This is too large: ${MOST / 2 ** 20} MB at most. Make a smaller copy of it.`);
-  announce("Looking at your picture");
+  announce("Looking at your image");
   document.body.classList.add("looking");
   try {
     const look = await upload("/api/looks", file);
     go(addressOf({ look: remember(look, URL.createObjectURL(file)) }));
-    announce(look.told.caption || "Your picture was looked at");
+    announce(look.told.caption || "Your image was looked at");
   } catch (error) {
     toast(error.message);
   } finally {

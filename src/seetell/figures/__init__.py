@@ -1,0 +1,1 @@
+"""Images of results: contact sheets, attention overlays, plots."""

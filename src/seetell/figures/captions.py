@@ -1,0 +1,46 @@
+"""Contact sheets of captions: the best, the worst, and some at random, with their references and scores."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+
+from seetell.figures.sheet import Cell, contact_sheet
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """A caption, what people wrote of the image, and how well the two agree.
+
+    Args:
+        open: reads the image, when it is one of those shown.
+        score: the image's own, by whatever metric; higher is better.
+    """
+
+    open: Callable[[], Image.Image]
+    caption: str
+    references: Sequence[str]
+    score: float
+
+
+def caption_sheets(
+    captioned: Sequence[Captioned], *, count: int = 12, metric: str = "CIDEr", seed: int = 1, columns: int = 4
+) -> dict[str, Image.Image]:
+    """Three sheets, called "best", "worst" and "random", of `count` images each."""
+    order = np.argsort([-one.score for one in captioned], kind="stable")
+    drawn = np.random.default_rng(seed).permutation(len(captioned))
+    chosen = {"best": order[:count], "worst": order[::-1][:count], "random": drawn[:count]}
+    titles = {"best": "Best", "worst": "Worst", "random": "Random"}
+    return {
+        name: contact_sheet(
+            [_cell(captioned[place], metric) for place in places],
+            columns=columns,
+            title=f"{titles[name]} of {len(captioned):,} captions by {metric}",
+        )
+        for name, places in chosen.items()
+    }
+
+
+def _cell(one: Captioned, metric: str) -> Cell:
+    return Cell(one.open(), one.caption, [f"{metric} {one.score:.1f}", *(f"- {text}" for text in one.references)])

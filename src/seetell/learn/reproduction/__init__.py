@@ -1,0 +1,1 @@
+"""The papers' tables: rows, records, claims and the pages drawn from them."""

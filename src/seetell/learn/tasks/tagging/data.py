@@ -1,0 +1,106 @@
+"""The labels of a run: the training split's vocabulary, tables of what is true, orders, and vectors to start from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from seetell.data import Dataset, Record
+from seetell.learn.recipes import RecipeError, TextSettings
+from seetell.learn.training.inputs import ImageInputs
+from seetell.text import LABEL_SPECIALS, Vocabulary, WordVectors, default_vectors
+
+Order = Literal["frequency", "rare_first", "alphabetical", "random"]
+
+
+def label_vocabulary(dataset: Dataset) -> Vocabulary:
+    """START, END and PAD, then the training split's labels from the most to the least frequent."""
+    return Vocabulary(dataset.label_order("train"), LABEL_SPECIALS)
+
+
+@dataclass(frozen=True)
+class LabelledImages:
+    """One split: image inputs, and which labels are true of each.
+
+    Args:
+        truth: (images, labels): first those of the vocabulary, then those of the split that no training image had,
+            which nobody can find.
+        labels: the columns' names.
+    """
+
+    images: ImageInputs
+    truth: NDArray[np.bool_]
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, records: Sequence[Record], images: ImageInputs, vocabulary: Vocabulary) -> "LabelledImages":
+        labels = dict.fromkeys((*vocabulary.words, *sorted({label for record in records for label in record.labels})))
+        column = {label: place for place, label in enumerate(labels)}
+        truth = np.zeros((len(records), len(labels)), dtype=bool)
+        for row, record in enumerate(records):
+            truth[row, [column[label] for label in record.labels]] = True
+        return cls(images, truth, tuple(labels))
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+
+class Orders:
+    """Label sequences in an order: `frequency` from the most to the least frequent in the training split (Ren, section
+    4.2), `rare_first` the other way round, `alphabetical`, or `random`, drawn anew whenever an image is read.
+
+    Args:
+        truth: of the training split (images, labels of the vocabulary).
+    """
+
+    def __init__(self, truth: NDArray[np.bool_], vocabulary: Vocabulary, order: Order) -> None:
+        if order not in get_args(Order):
+            known = ", ".join(get_args(Order))
+            raise RecipeError(f"there is no order {order!r}", where="[[phases]] loss", remedy=f"Choose one of: {known}")
+        self.truth, self.vocabulary, self.random = truth, vocabulary, order == "random"
+        labels = np.arange(len(vocabulary.words))
+        match order:
+            case "rare_first":
+                self.columns = labels[::-1]
+            case "alphabetical":
+                self.columns = np.array(sorted(labels, key=lambda place: vocabulary.words[place]))
+            case _:
+                self.columns = labels
+
+    def pad(self, images: NDArray[np.int64], random: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """Sequences from START to END of some images, filled up with PAD, and which places come after START and are
+        not filling: (B, T) each."""
+        first, start, end = len(self.vocabulary.specials), self.vocabulary.start, self.vocabulary.end
+        sequences = []
+        for row in self.truth[images][:, self.columns]:
+            labels = self.columns[np.flatnonzero(row)]
+            sequences.append([start, *(first + (random.permutation(labels) if self.random else labels)), end])
+        longest = max(map(len, sequences))
+        tokens = np.full((len(sequences), longest), self.vocabulary.pad, dtype=np.int64)
+        for row, sequence in enumerate(sequences):
+            tokens[row, : len(sequence)] = sequence
+        lengths = np.array([len(sequence) for sequence in sequences])
+        return torch.from_numpy(tokens), torch.from_numpy(np.arange(1, longest) < lengths[:, None])
+
+
+def label_vectors(vocabulary: Vocabulary, text: TextSettings) -> Tensor | None:
+    """The recipe's word vectors of the labels, of several words their mean; NaN where there is none."""
+    if not text.vectors:
+        return None
+    words = vocabulary.words
+    vectors = default_vectors(words) if text.vectors == "default" else WordVectors.read(text.vectors, words)
+    rows = torch.full((len(vocabulary), vectors.dimension), torch.nan)
+    for label in words:
+        if (found := vectors.find(label)) is not None:
+            rows[vocabulary.index(label)] = torch.from_numpy(found)
+    return rows
+
+
+def sizes(vocabulary: Vocabulary, vectors: Tensor | None) -> dict[str, Any]:
+    """What a model must be told to be built: `words` with the special symbols, `labels` without."""
+    given: dict[str, Any] = {"words": len(vocabulary), "labels": len(vocabulary.words)}
+    return given if vectors is None else {**given, "vector_dimensions": vectors.shape[1]}

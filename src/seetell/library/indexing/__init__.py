@@ -1,0 +1,1 @@
+"""Keeping a library current: scan folders, encode new images, write them in batches."""

@@ -1,0 +1,1 @@
+"""More than one machine: vectors on a Milvus server, encoding on a Ray cluster."""

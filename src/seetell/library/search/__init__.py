@@ -1,0 +1,1 @@
+"""Searching a library: vectors, full text, filters and relevance."""

@@ -1,0 +1,1 @@
+"""The library on disk: its database, edits and repair."""

@@ -1,1 +1,0 @@
-"""Pictures of results: contact sheets, attention overlays, plots."""
