@@ -7,8 +7,22 @@ import seetell
 
 PACKAGE = Path(seetell.__file__).parent
 LAYERS = [
-    *("errors", "progress", "images", "text", "data", "similarity", "decoding", "metrics", "bundle", "runtime"),
-    *("evaluation", "images", "library", "learn", "web", "cli"),
+    *(
+        "errors",
+        "util",
+        "settings",
+        "files",
+        "progress",
+        "images",
+        "text",
+        "data",
+        "similarity",
+        "decoding",
+        "metrics",
+        "bundle",
+        "runtime",
+    ),
+    *("evaluation", "figures", "library", "learn", "web", "cli"),
 ]
 LEARN_ONLY = {"torch", "torchvision", "timm", "lightning_fabric", "lightning", "optuna", "tensorboard", "matplotlib"}
 

@@ -1,8 +1,11 @@
 """Errors meant for people: what is wrong, where, and what to do about it.
 
-Every error that a user can cause is a `SeetellError`. The command line prints it without a traceback and exits with 1;
+Every error that a user can cause is a `SeetellError`. The command line prints it without a traceback and exits with 2;
 anything else that escapes is a bug in seetell.
 """
+
+import difflib
+from collections.abc import Iterable
 
 
 class SeetellError(Exception):
@@ -40,3 +43,19 @@ class MissingExtraError(SeetellError):
         super().__init__(
             f"this needs {needs}, which is not installed", remedy=f"Install it with: pip install 'seetell[{extra}]'"
         )
+
+
+def did_you_mean(name: str, known: Iterable[str], *, shown: int = 12) -> str:
+    """A remedy for an unknown name: the nearest known one, or what there is to choose from.
+
+    Example:
+        >>> did_you_mean("bems", ["beam", "alpha"])
+        "Did you mean 'beam'?"
+    """
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    if not names:
+        return ""
+    return f"Choose one of: {', '.join(names[:shown])}{', …' if len(names) > shown else ''}"

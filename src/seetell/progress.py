@@ -6,6 +6,7 @@ A long piece of work opens a task, advances it, and never knows who is watching:
         for batch in batches:
             ...
             task.advance(len(batch), note="3 unreadable")
+    progress.message("2 images were skipped")
 """
 
 import sys
@@ -18,7 +19,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Where a task stands: what a watcher is told."""
+    """How far a task is."""
 
     task: str
     unit: str
@@ -36,7 +37,7 @@ class Event:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time left at the rate so far, or None while it cannot be told."""
+        """Time left at the rate so far, or None while it is unknown."""
         if self.total is None or self.rate == 0:
             return None
         return max(0, self.total - self.done) / self.rate
@@ -49,7 +50,7 @@ class Event:
 
 
 class Watcher(Protocol):
-    """Anything that is told how a task goes."""
+    """Anything that follows the events of tasks."""
 
     def __call__(self, event: Event, /) -> None: ...
 
@@ -69,12 +70,12 @@ class Task:
         self.done += amount
         if note is not None:
             self.note = note
-        self._tell(finished=False)
+        self._emit(finished=False)
 
     def finish(self) -> None:
-        self._tell(finished=True)
+        self._emit(finished=True)
 
-    def _tell(self, *, finished: bool) -> None:
+    def _emit(self, *, finished: bool) -> None:
         seconds = time.monotonic() - self._start
         self._watcher(
             Event(self.name, self.unit, self.done, self.total, seconds, self.note, finished, skipped=self.skipped)
@@ -82,10 +83,20 @@ class Task:
 
 
 class Progress:
-    """Opens tasks and passes their events to one watcher."""
+    """Opens tasks and passes their events to one watcher, and messages to one writer.
 
-    def __init__(self, watcher: Watcher | None = None) -> None:
+    Args:
+        watcher: called with every event; None: nobody watches.
+        write: called with every message, one line each; None: messages are dropped.
+    """
+
+    def __init__(self, watcher: Watcher | None = None, write: Callable[[str], object] | None = None) -> None:
         self._watcher: Watcher = watcher or (lambda event: None)
+        self._write = write or (lambda line: None)
+
+    def message(self, line: str) -> None:
+        """Say one thing that a person should read, apart from how far the work is."""
+        self._write(line)
 
     @contextmanager
     def task(self, name: str, *, total: int | None = None, unit: str = "items", skipped: int = 0) -> Iterator[Task]:
@@ -104,7 +115,7 @@ class LogLines:
     """Writes a line at most every `every` seconds, and one at the end: for logs and pipes."""
 
     def __init__(self, write: Callable[[str], object] | None = None, every: float = 10.0) -> None:
-        self._write = write or (lambda line: print(line, file=sys.stderr, flush=True))
+        self._write = write or _print
         self._every = every
         self._last: dict[str, float] = {}
 
@@ -132,6 +143,10 @@ class Bar:
         )
         self._tasks: dict[str, TaskID] = {}
 
+    def print(self, line: str) -> None:
+        """Write a line above the bar."""
+        self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
     def __call__(self, event: Event, /) -> None:
         if event.task not in self._tasks:
             if not self._tasks:
@@ -149,11 +164,18 @@ class Bar:
                 self._bar.stop()
 
 
+def _print(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def for_terminal(*, quiet: bool = False) -> Progress:
     """The bar when standard error is a terminal, log lines when it is not, nothing when `quiet`."""
     if quiet:
         return SILENT
-    return Progress(Bar() if sys.stderr.isatty() else LogLines())
+    if sys.stderr.isatty():
+        bar = Bar()
+        return Progress(bar, bar.print)
+    return Progress(LogLines(), _print)
 
 
 def clock(seconds: float) -> str:

@@ -64,7 +64,7 @@ def _unit(features: NDArray[np.floating]) -> NDArray[np.float32]:
     return unit
 
 
-def template_caption(labels: Sequence[str], template: str = "there is {things}", nothing: str = "an image") -> str:
+def template_caption(labels: Sequence[str], template: str = "there is {things}", nothing: str = "a picture") -> str:
     """A sentence with the labels listed in it: `there is a dog, an apple and two cars`.
 
     A label that ends in s, or begins with an article or a number, is left as it is; others get "a" or "an".

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 # Words that tell nothing of an image: they are not looked for.
 EMPTY = frozenset(
     """a an and are as at be being by for from has have he her his i in into is it its me my near next of off on onto or
-    our over image images photo photos image images show she some someone something that the their them there they
+    our over image images photo photos picture pictures show she some someone something that the their them there they
     this to up was were what where which who with you your""".split()  # noqa: SIM905
 )
 MOST_WORDS = 32
