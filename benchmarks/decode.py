@@ -18,7 +18,7 @@ from torch import nn
 
 from seetell.decoding import Decoded, Rules, beam_search
 from seetell.learn.models.attend import Attend
-from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.decoder import TorchDecoder
 
 
@@ -55,13 +55,13 @@ def main() -> None:
     print(f"{many / one:.1f} times as fast; {same} of {len(features)} captions equal, {words:.1f} words each")
 
 
-def tell(model: Captioner, features: np.ndarray, rules: Rules, beam: int, size: int) -> list[Decoded]:
+def tell(model: CaptionModel, features: np.ndarray, rules: Rules, beam: int, size: int) -> list[Decoded]:
     decoder = TorchDecoder(model)
     parts = [features[start : start + size] for start in range(0, len(features), size)]
     return [best for part in parts for best, *_ in beam_search(decoder, part, rules, beam=beam)]
 
 
-def by_chance(images: int) -> tuple[Captioner, np.ndarray, Rules]:
+def by_chance(images: int) -> tuple[CaptionModel, np.ndarray, Rules]:
     torch.manual_seed(0)
     model = Attend(1280, 8000, nn.Identity()).eval()
     with torch.no_grad():
@@ -71,7 +71,7 @@ def by_chance(images: int) -> tuple[Captioner, np.ndarray, Rules]:
     return model, features, Rules(start=1, end=2, max_length=20, forbidden=(0, 3))
 
 
-def from_run(path: Path, data: str, split: str, images: int) -> tuple[Captioner, np.ndarray, Rules]:
+def from_run(path: Path, data: str, split: str, images: int) -> tuple[CaptionModel, np.ndarray, Rules]:
     from seetell.learn.tasks.captioning.decode import DecodingSettings
     from seetell.learn.training.data import captioned
     from seetell.learn.training.run import Run
@@ -79,7 +79,7 @@ def from_run(path: Path, data: str, split: str, images: int) -> tuple[Captioner,
 
     run = Run.open(path)
     model = run.model()
-    assert isinstance(model, Captioner)
+    assert isinstance(model, CaptionModel)
     assert run.vocabulary is not None
     _, inputs = run.training_data([data], split, root=None, progress=for_terminal()).split(split, captioned)
     features = inputs.batch(np.arange(min(images, len(inputs)))).numpy()

@@ -38,7 +38,7 @@ from seetell.learn.tasks.captioning.self_critical import SelfCriticalObjective
 from seetell.learn.tasks.captioning.task import CaptionTask
 from seetell.learn.training.data import TrainingData, captioned
 from seetell.learn.training.loop import make_optimiser
-from seetell.learn.training.run import SPLITS, family, make_features, open_data
+from seetell.learn.training.run import SPLITS, find_task, make_features, open_data
 from seetell.progress import for_terminal
 from seetell.text import ptb
 
@@ -124,8 +124,8 @@ def prepared(row: Row, recipe: Recipe, dataset: Dataset) -> Turns:
     features = make_features(recipe, dataset, SPLITS, progress=for_terminal())
     # A finish by reward refuses to begin without a trained model; its time is all that is asked for here.
     begin = (replace(recipe.phases[0], loss={"kind": "cross_entropy"}), *recipe.phases[1:])
-    lenient = replace(recipe, phases=begin) if recipe.family == "captions" else recipe
-    task = family(recipe.family).setup(TrainingData(lenient, dataset, features)).task
+    lenient = replace(recipe, phases=begin) if recipe.task == "captioning" else recipe
+    task = find_task(recipe.task).setup(TrainingData(lenient, dataset, features)).task
     steps = [len(planned(task, phase)) for phase in recipe.phases]
     return Turns(row, recipe, task, steps, [[] for _ in recipe.phases])
 

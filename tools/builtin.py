@@ -30,7 +30,7 @@ from seetell.errors import SeetellError
 from seetell.evaluation import evaluate_bundle, spread
 from seetell.figures.sheet import Cell, contact_sheet, save_image
 from seetell.learn.encoders import Encoder, encode_dataset
-from seetell.learn.export import USUAL, Description, Trained, export, open_runs
+from seetell.learn.export import USUAL, ModelInfo, Trained, export, open_runs
 from seetell.learn.export.trained import plain_numbers
 from seetell.learn.files import write_text
 from seetell.learn.recipes import Recipe, load
@@ -185,7 +185,7 @@ def pack(
         return evaluate_bundle(model, dataset, "val", limit=plan["measured"], meteor=False, progress=for_terminal())
 
     trained = [without_paths(one) for one in open_runs(runs)]
-    description = Description(
+    description = ModelInfo(
         plan["name"], plan["about"], plan["licence"], tuple(public(data[name]) for name in plan["tested"])
     )
     bundle, loss = export(

@@ -59,7 +59,7 @@ def test_doubtful_captions_say_so(photos: Path, tmp_path: Path) -> None:
     assert lines(run("caption", red, "--bundle", bundle)) == [f"{red}\tperhaps {caption}"]
     row = json.loads(run("caption", red, "--bundle", bundle, "--json").stdout)
     assert (row["caption"], row["uncertain"]) == (caption, True)
-    assert row["fit"] < 1000
+    assert row["similarity"] < 1000
     (row,) = csv.DictReader(io.StringIO(run("caption", red, "--bundle", bundle, "--csv").stdout))
     assert (row["caption"], row["uncertain"], row["error"]) == (caption, "yes", "")
     assert f'alt="perhaps {html.escape(caption)}"' in run("caption", red, "--bundle", bundle, "--html").stdout

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seetell.data import Record
-from seetell.evaluation.retrieval_sheet import Embedded, caption_query, chosen, image_query, retrieval_sheets
+from seetell.evaluation.retrieval_sheet import EmbeddedSplit, caption_query, chosen, image_query, retrieval_sheets
 from seetell.metrics import retrieval_ranks
 from seetell.similarity import SIMILARITIES
 from seetell.text import WordVectors
@@ -22,7 +22,7 @@ class Nowhere:
         raise AssertionError("finding the queries needs no image")
 
 
-def embedded(similarity: str = "cosine", *, ties: bool = False) -> Embedded:
+def embedded(similarity: str = "cosine", *, ties: bool = False) -> EmbeddedSplit:
     """Twelve images with none to three captions each, at random places, or all at a few."""
     random = np.random.default_rng(5)
     owners = np.repeat(np.arange(12), [3, 0, 1, 2, 3, 1, 2, 2, 1, 3, 0, 2])
@@ -36,7 +36,7 @@ def embedded(similarity: str = "cosine", *, ties: bool = False) -> Embedded:
     images, texts = random.normal(size=(12, 4)), random.normal(size=(len(owners), 4))
     if ties:
         images, texts = np.sign(images), np.sign(texts)
-    return Embedded(records, captions, images, texts, owners, SIMILARITIES[similarity])
+    return EmbeddedSplit(records, captions, images, texts, owners, SIMILARITIES[similarity])
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -76,7 +76,7 @@ def test_words_are_marked_like_their_partners_in_the_ground_truth() -> None:
     captions = ["A dog runs", "the dog", "A puppy and a cat"]
     records = [Record("a", Nowhere("a"), ("A dog runs", "the dog")), Record("b", Nowhere("b"), ("A puppy and a cat",))]
     images, texts = np.array([[1.0, 0.2], [0, 1.0]]), np.array([[0.5, 1], [1, 0.2], [1, 0.3]])
-    split = Embedded(records, captions, images, texts, owners)
+    split = EmbeddedSplit(records, captions, images, texts, owners)
     query = image_query(split, 0, 1, VECTORS, k=2)
     assert [found.caption.text for found in query.found] == ["the dog", "A puppy and a cat"]
     assert [(pair.own, pair.found) for pair in query.pairs] == [("dog", "dog"), ("dog", "puppy")]
@@ -110,4 +110,4 @@ def test_an_image_without_captions_can_be_found() -> None:
 def test_tables_that_do_not_fit_together_are_refused() -> None:
     split = embedded()
     with pytest.raises(ValueError, match="12 records, 11 images"):
-        Embedded(split.records, split.captions, split.images[1:], split.texts, split.owners)
+        EmbeddedSplit(split.records, split.captions, split.images[1:], split.texts, split.owners)

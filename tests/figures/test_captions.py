@@ -2,18 +2,18 @@
 
 from PIL import Image
 
-from seetell.figures.captions import Captioned, caption_sheets
+from seetell.figures.captions import CaptionExample, caption_sheets
 
 
 def test_only_the_chosen_images_are_opened() -> None:
     opened: list[int] = []
 
-    def example(number: int) -> Captioned:
+    def example(number: int) -> CaptionExample:
         def read() -> Image.Image:
             opened.append(number)
             return Image.new("RGB", (20, 20))
 
-        return Captioned(read, f"caption {number}", ["one", "two"], score=float(number * 7 % 10))
+        return CaptionExample(read, f"caption {number}", ["one", "two"], score=float(number * 7 % 10))
 
     sheets = caption_sheets([example(n) for n in range(10)], count=3)
     assert list(sheets) == ["best", "worst", "random"]
@@ -27,5 +27,5 @@ def test_only_the_chosen_images_are_opened() -> None:
 
 
 def test_fewer_captions_than_asked_for_are_all_shown() -> None:
-    one = Captioned(lambda: Image.new("RGB", (20, 20)), "a dog", ["a cat"], 1.0)
+    one = CaptionExample(lambda: Image.new("RGB", (20, 20)), "a dog", ["a cat"], 1.0)
     assert all(sheet.width > 200 for sheet in caption_sheets([one], count=5).values())

@@ -13,7 +13,7 @@ from PIL import Image
 from seetell.data import Record
 from seetell.errors import ImageError
 from seetell.evaluation.alike import Mark, Marked
-from seetell.evaluation.retrieval_sheet import Embedded, Sheet, retrieval_sheets
+from seetell.evaluation.retrieval_sheet import EmbeddedSplit, Sheet, retrieval_sheets
 from seetell.figures import retrieval_page, retrieval_sheet
 from seetell.figures.retrieval_page import DARK_INK, DARK_MEANINGS, DARK_PAPER, DARK_RIGHT, DARK_WRONG
 from seetell.figures.retrieval_sheet import MEANINGS, RIGHT, WRONG, draw_sheet
@@ -53,7 +53,7 @@ def sheets() -> dict[str, Sheet]:
     ]
     captions = [caption for record in records for caption in record.captions]
     random = np.random.default_rng(1)
-    split = Embedded(records, captions, random.normal(size=(3, 5)), random.normal(size=(4, 5)), np.array([0, 0, 1, 2]))
+    split = EmbeddedSplit(records, captions, random.normal(size=(3, 5)), random.normal(size=(4, 5)), np.array([0, 0, 1, 2]))
     vectors = WordVectors(["dog", "puppy", "cat"], np.array([[1, 0], [0.9, 0.3], [0, 1]], dtype=np.float32))
     return retrieval_sheets(split, vectors, count=3, k=3)
 

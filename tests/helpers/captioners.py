@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from seetell.learn.models import build
-from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.captioner import CaptionModel
 
 WORDS, FEATURES, PLACES = 23, 12, 6
 LEVELS = 15  # features of stages, in two rows below the places
@@ -21,13 +21,13 @@ SETTINGS = {
     "attend-levels": {"kind": "attend", "units": 32, "word_dimensions": 16, "levels_dropout": 0.0},
 }
 ATTENDING = [name for name in SETTINGS if name.startswith(("attend", "convolutional"))]
-Make = Callable[..., Captioner]
+Make = Callable[..., CaptionModel]
 
 
-def make(name: str, seed: int = 0, **more: object) -> Captioner:
+def make(name: str, seed: int = 0, **more: object) -> CaptionModel:
     torch.manual_seed(seed)
     model = build({**SETTINGS[name], **more}, words=WORDS, transform=nn.Identity(), **given(name))
-    assert isinstance(model, Captioner)
+    assert isinstance(model, CaptionModel)
     return model.eval()
 
 

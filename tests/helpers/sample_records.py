@@ -5,15 +5,15 @@ from typing import Any
 
 from seetell.learn.reproduction.records import Asked, RowRecord
 
-FAMILY = {"vilalta": "retrieval", "kolluru": "retrieval", "xu": "captions", "vaishali": "captions", "ren": "tags"}
-MAIN = {"retrieval": "sum_of_recalls", "captions": "cider", "tags": "f1_of_means"}
+TASK = {"vilalta": "retrieval", "kolluru": "retrieval", "xu": "captioning", "vaishali": "captioning", "ren": "tagging"}
+MAIN = {"retrieval": "sum_of_recalls", "captioning": "cider", "tagging": "f1_of_means"}
 TOLD = {"image": "1.jpg", "reference": "A dog runs .", "caption": "a dog"}
 
 
 def sample(
     table: str, row: str, metrics: Mapping[str, float], *, dataset: str = "flickr8k", seed: int = 1, seconds: float = 90
 ) -> RowRecord:
-    family = FAMILY[table.partition("-")[0]]
+    task = TASK[table.partition("-")[0]]
     epochs = [
         {
             "phase": 1,
@@ -22,13 +22,13 @@ def sample(
             "samples": 600,
             "seconds": seconds / 2,
             "score": float(epoch),
-            "metrics": {MAIN[family]: float(epoch), "next_word_accuracy": 10.0, "train": {"f1_of_means": 3.0}},
+            "metrics": {MAIN[task]: float(epoch), "next_word_accuracy": 10.0, "train": {"f1_of_means": 3.0}},
             "best": True,
         }
         for epoch in (1, 2)
     ]
     figures: dict[str, Any] = {}
-    if family == "captions":
+    if task == "captioning":
         figures = {"captions": {"best": [TOLD], "worst": [TOLD], "some": [TOLD]}}
     return RowRecord(
         table=table,
@@ -36,7 +36,7 @@ def sample(
         dataset=dataset,
         seed=seed,
         recipe=row,
-        family=family,
+        task=task,
         asked=Asked((f"{dataset}:PATH",)),
         data={"fingerprint": "0123456789abcdef", "splits": {"test": 1000, "train": 6000, "val": 1000}},
         encoder={"name": "tf_efficientnet_lite2", "layout": "pooled", "crops": 1, "view": "whole", "size": 0},
@@ -48,7 +48,7 @@ def sample(
         metrics=dict(metrics),
         seconds=seconds,
         history=epochs,
-        seconds_telling=2.0 if family == "captions" else 0.0,
+        seconds_telling=2.0 if task == "captioning" else 0.0,
         notes=[],
         figures=figures,
     )

@@ -21,7 +21,7 @@ SMALL = ["encoder.name=test_efficientnet@random", "phases.epochs=1", "decoding.m
 def test_rows_are_caption_recipes(name: str) -> None:
     for row in table(name).rows:
         if row.recipe:
-            assert load(row.recipe, dataset="flickr8k").family == "captions"
+            assert load(row.recipe, dataset="flickr8k").task == "captioning"
 
 
 def test_rows_without_training_and_rows_tested_again(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ SMALL = [
 
 def test_rows_are_tag_recipes_with_the_published_figures() -> None:
     rows = [row for row in table("ren-table3").rows if not row.part]
-    assert {load(row.recipe, dataset="coco").family for row in rows if row.recipe} == {"tags"}
+    assert {load(row.recipe, dataset="coco").task for row in rows if row.recipe} == {"tagging"}
     found = {row.name: published(row, "coco").get("f1_of_means") for row in rows}
     assert len(found) == 11
     assert [name for name, f1 in found.items() if f1 is None] == ["best-tags"]

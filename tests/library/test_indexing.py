@@ -39,7 +39,7 @@ def test_everything_is_told_as_the_suite_tells_it(library: Library, photos: Path
             assert (image.width, image.height, image.bytes) == (24, 24, path.stat().st_size)
             found = library.search(said.tags[0].label, k=12, rank="embedding")
             similarity = next(each.similarity for each in found if each.image.id == image.id)
-            texts = model.retriever.texts([said.tags[0].label])
+            texts = model.retriever.embed_texts([said.tags[0].label])
             assert said.embedding is not None
             assert similarity == pytest.approx(
                 model.retriever.similarity.scores(said.embedding[None], texts)[0, 0], abs=1e-6

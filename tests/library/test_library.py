@@ -60,7 +60,7 @@ def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path,
                 if each.id != edited.id:
                     assert each.caption == model.captioner(each.path).text
             # The one that was open all the time asks the new bundle from now on.
-            text = model.retriever.texts(["red"])
+            text = model.retriever.embed_texts(["red"])
             best = reader.search("red", k=1, rank="embedding")[0]
             vector = model.retriever.images(best.image.path).vector
             assert best.similarity == pytest.approx(

@@ -32,7 +32,7 @@ def test_rank_by_embedding_alone_equals_the_evaluation_s_ranking(library: Librar
     with open_model(colours) as model:
         vectors = np.stack([each.vector for each in model.retriever.images(paths)])
         for text in ("red", "blue and green", "red n't green"):
-            scores = model.retriever.similarity.scores(vectors, model.retriever.texts([text]))[:, 0]
+            scores = model.retriever.similarity.scores(vectors, model.retriever.embed_texts([text]))[:, 0]
             found = library.search(text, k=12, rank="embedding")
             assert [each.image.path for each in found] == [str(paths[place]) for place in np.argsort(-scores)]
             np.testing.assert_allclose([each.similarity for each in found], -np.sort(-scores), atol=1e-6)

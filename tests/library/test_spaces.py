@@ -13,7 +13,7 @@ from seetell.library.search.spaces import Spaces
 from seetell.library.search.vectors import Compared, Proposed, of_length_one, top
 from seetell.library.storage import store
 from seetell.library.storage.database import Database
-from seetell.runtime import Described
+from seetell.runtime import Description
 from seetell.similarity import SIMILARITIES, by_name
 
 DIMENSIONS = 48
@@ -32,7 +32,7 @@ def put(database: Database, rows: np.ndarray, first: int = 1) -> None:
             number = first + place
             image = store.add_image(connection, number.to_bytes(16, "big"), Facts(1, 1, 1, 0.0, 0, ""))
             assert image == number
-            store.add_told(connection, number, 1, Described("", embedding=row))
+            store.add_told(connection, number, 1, Description("", embedding=row))
             store.add_file(connection, f"/{number}.jpg", 1, 1, number)
 
 

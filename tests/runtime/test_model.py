@@ -112,21 +112,21 @@ def test_captions_that_fit_badly_are_doubtful(model: Model, tmp_path: Path) -> N
     tiny = manifest()
     assert tiny.captioner is not None
     plain = model.captioner(image(0)).best
-    assert plain.fit is None
+    assert plain.similarity is None
     assert not plain.uncertain
     assert plain.hedged == plain.text
     six = replace(tiny.captioner.sequence, decoding=replace(tiny.captioner.sequence.decoding, beam=6))
     matched = replace(tiny.captioner, sequence=six, rerank_weight=50.0)
     with Model(write_bundle(tmp_path / "matched", replace(tiny, captioner=matched), files())) as whole:
-        fits = [whole.captioner(image(place)).best.fit or 0.0 for place in range(5)]
+        fits = [whole.captioner(image(place)).best.similarity or 0.0 for place in range(5)]
     limit = float(np.median(fits))
     assert min(fits) < limit < max(fits)
     doubting = replace(tiny, captioner=replace(matched, uncertain_below=limit))
     with Model(write_bundle(tmp_path / "doubting", doubting, files())) as doubting_suite:
         for place, fit in enumerate(fits):
             best = doubting_suite.captioner(image(place)).best
-            assert best.fit == pytest.approx(fit)
-            assert best.fit == pytest.approx(model.retriever.match(image(place), [best.text])[0].score, abs=1e-5)
+            assert best.similarity == pytest.approx(fit)
+            assert best.similarity == pytest.approx(model.retriever.match(image(place), [best.text])[0].score, abs=1e-5)
             assert best.uncertain == (fit < limit)
             said = f"perhaps {best.text}" if fit < limit else best.text
             assert best.hedged == doubting_suite.describe(image(place)).text == said
@@ -143,7 +143,7 @@ def test_captions_that_fit_badly_are_told_again_with_words_that_fit(tmp_path: Pa
         head = replace(tiny.captioner, sequence=sequence, rerank_weight=50.0, retry=RetryPart("again.onnx", below))
         with Model(write_bundle(tmp_path / f"{below}", replace(tiny, captioner=head), made)) as again:
             found = [again.captioner(image(place)).best for place in range(5)]
-            best[below] = [(caption.text, caption.fit or 0.0) for caption in found]
+            best[below] = [(caption.text, caption.similarity or 0.0) for caption in found]
             assert [again.describe(image(place)).text for place in range(5)] == [text for text, _ in best[below]]
             assert len(again.captioner(image(0), beam=1).captions) == 1  # nothing to compare with
     never, sometimes, always = best.values()
@@ -212,7 +212,7 @@ def test_embeddings_and_matches_equal_those_by_hand(model: Model) -> None:
     tokens = [["red", "!"], ["a", "blue", "thing", "and", "a", "green", "thing", "."], ["blue"], ["zebra"], ["?"]]
     numbers = [[SYMBOLS.index(word) if word in SYMBOLS else 3 for word in words] for words in tokens]
     wanted = np.stack([WEIGHTS["T"][n].mean(0) for n in numbers])
-    np.testing.assert_allclose(retriever.texts(texts), wanted, atol=1e-5)
+    np.testing.assert_allclose(retriever.embed_texts(texts), wanted, atol=1e-5)
     vector = features(image(1)).mean(0) @ WEIGHTS["P"]
     np.testing.assert_allclose(retriever.images(image(1)).vector, vector, atol=1e-5)
     scores = wanted @ vector / np.linalg.norm(wanted, axis=1) / np.linalg.norm(vector)
@@ -221,15 +221,15 @@ def test_embeddings_and_matches_equal_those_by_hand(model: Model) -> None:
     np.testing.assert_allclose([match.score for match in matches], np.sort(scores)[::-1], atol=1e-5)
     assert retriever.unknown("a red zebra and a zebra") == ["zebra"]
     assert retriever.match(image(1), []) == []
-    assert retriever.texts([]).shape == (0, 5)
+    assert retriever.embed_texts([]).shape == (0, 5)
 
 
 def test_many_texts_keep_their_places(model: Model) -> None:
     random = np.random.default_rng(0)
     texts = [" ".join(random.choice(SYMBOLS[4:9], size=random.integers(1, 9))) for _ in range(200)]
-    together = model.retriever.texts(texts)
+    together = model.retriever.embed_texts(texts)
     for place in range(0, 200, 17):
-        np.testing.assert_allclose(together[place], model.retriever.texts([texts[place]])[0], atol=1e-5)
+        np.testing.assert_allclose(together[place], model.retriever.embed_texts([texts[place]])[0], atol=1e-5)
 
 
 def test_every_form_of_an_image_gives_the_same(model: Model, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_every_form_of_an_image_gives_the_same(model: Model, tmp_path: Path) -> 
     forms = [path, str(path), data, opened, np.asarray(image(3)), Drawn()]
     results = list(model.captioner(forms))
     assert {result.text for result in results} == {model.captioner(path).text}
-    assert [result.image for result in results] == [
+    assert [result.name for result in results] == [
         str(path),
         str(path),
         "image 3",
@@ -305,7 +305,7 @@ def test_bad_images_keep_their_places_and_stop_nothing(model: Model, tmp_path: P
         assert [result.error is None for result in results] == [True, False, True, False, False, True]
         for result, source in zip(results, sources, strict=True):
             if result.error is not None and not isinstance(source, bytes):
-                assert result.error.where == str(source) == result.image
+                assert result.error.where == str(source) == result.name
     assert [event.done for event in events] == [1, 2, 3, 4, 5, 6, 6]
     assert events[-1].total == 6
     assert events[-1].note == "3 unreadable"

@@ -10,7 +10,7 @@ from seetell.cli.images import BundleName, ImagePaths, Threads
 from seetell.errors import SeetellError
 
 if TYPE_CHECKING:
-    from seetell.runtime import Captioned, Model
+    from seetell.runtime import CaptionResult, Model
 
 
 def caption(
@@ -45,7 +45,7 @@ def caption(
     if sidecar not in ("", "txt", "xmp"):
         raise SeetellError(f"there is no sidecar of the kind {sidecar!r}", remedy="Choose --sidecar txt or xmp")
     images = listed(paths)
-    shown: Callable[[Captioned], str] = outputs.as_text
+    shown: Callable[[CaptionResult], str] = outputs.as_text
     if as_json:
         shown = lambda result: outputs.as_json(result, best > 1)  # noqa: E731
     elif as_csv:
@@ -87,7 +87,7 @@ def _check_panels(model: "Model", folder: Path) -> None:
         ) from None
 
 
-def _write_panels(model: "Model", result: "Captioned", folder: Path) -> None:
+def _write_panels(model: "Model", result: "CaptionResult", folder: Path) -> None:
     import hashlib
     import io
 
@@ -95,11 +95,11 @@ def _write_panels(model: "Model", result: "Captioned", folder: Path) -> None:
     from seetell.figures.attention import Told, attention_sheet
     from seetell.images import decode
 
-    image = decode(result.image)
+    image = decode(result.name)
     told = [Told(each.words, each.attention, each.gate) for each in result.captions if each.attention is not None]
     sheet = attention_sheet(image, told, box=model.preparation.visible_box(image.size))
     buffer = io.BytesIO()
     sheet.save(buffer, "PNG")
     # Images of the same name in two folders must not share a panel.
-    mark = hashlib.sha256(str(Path(result.image).absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:6]
-    write_atomically(folder / f"{Path(result.image).stem}-{mark}.png", buffer.getvalue())
+    mark = hashlib.sha256(str(Path(result.name).absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:6]
+    write_atomically(folder / f"{Path(result.name).stem}-{mark}.png", buffer.getvalue())

@@ -9,21 +9,21 @@ from pathlib import Path
 
 from seetell.errors import SeetellError
 from seetell.images.xmp import as_xmp
-from seetell.runtime import Caption, Captioned
+from seetell.runtime import Caption, CaptionResult
 
 
-def as_text(result: Captioned) -> str:
+def as_text(result: CaptionResult) -> str:
     if result.error is not None:
-        return f"{result.image}\t! {result.error.problem}"
-    return "\n".join(f"{result.image}\t{caption.hedged}" for caption in result.captions)
+        return f"{result.name}\t! {result.error.problem}"
+    return "\n".join(f"{result.name}\t{caption.hedged}" for caption in result.captions)
 
 
-def as_json(result: Captioned, several: bool) -> str:
+def as_json(result: CaptionResult, several: bool) -> str:
     """One object; with several captions asked for, all of them under `captions`."""
     if result.error is not None:
-        return json.dumps({"path": result.image, "error": str(result.error)}, ensure_ascii=False)
+        return json.dumps({"path": result.name, "error": str(result.error)}, ensure_ascii=False)
     best = result.best
-    row: dict[str, object] = {"path": result.image, **_told(best)}
+    row: dict[str, object] = {"path": result.name, **_told(best)}
     if several:
         row["captions"] = [_told(caption) for caption in result.captions]
     return json.dumps(row, ensure_ascii=False)
@@ -31,7 +31,11 @@ def as_json(result: Captioned, several: bool) -> str:
 
 def _told(caption: Caption) -> dict[str, object]:
     row: dict[str, object] = {"caption": caption.text, "score": round(caption.log_probability, 4)}
-    return row if caption.fit is None else {**row, "fit": round(caption.fit, 4), "uncertain": caption.uncertain}
+    return (
+        row
+        if caption.similarity is None
+        else {**row, "similarity": round(caption.similarity, 4), "uncertain": caption.uncertain}
+    )
 
 
 def csv_row(values: list[object]) -> str:
@@ -42,28 +46,28 @@ def csv_row(values: list[object]) -> str:
     return line.getvalue()
 
 
-def as_csv(result: Captioned) -> str:
+def as_csv(result: CaptionResult) -> str:
     if result.error is not None:
-        return csv_row([result.image, "", "", "", str(result.error)])
+        return csv_row([result.name, "", "", "", str(result.error)])
     best = result.best
-    return csv_row([result.image, best.text, round(best.log_probability, 4), "yes" if best.uncertain else "", ""])
+    return csv_row([result.name, best.text, round(best.log_probability, 4), "yes" if best.uncertain else "", ""])
 
 
-def as_html(result: Captioned) -> str:
+def as_html(result: CaptionResult) -> str:
     """An `img` element whose alternative text is the caption."""
     if result.error is not None:
-        return f"<!-- {html.escape(result.image).replace('--', '- -')}: could not be read -->"
-    source = html.escape(Path(result.image).as_posix(), quote=True)
+        return f"<!-- {html.escape(result.name).replace('--', '- -')}: could not be read -->"
+    source = html.escape(Path(result.name).as_posix(), quote=True)
     return f'<img src="{source}" alt="{html.escape(result.best.hedged, quote=True)}">'
 
 
-def write_sidecar(result: Captioned, kind: str) -> Path | None:
+def write_sidecar(result: CaptionResult, kind: str) -> Path | None:
     """A file beside the image: `photo.txt` or `photo.xmp`, which is what image managers look for. One that is there
     already is left alone: it may hold what somebody wrote. None says so, and is also what an unreadable image gives.
     """
     if result.error is not None:
         return None
-    path = Path(result.image).with_suffix(f".{kind}")
+    path = Path(result.name).with_suffix(f".{kind}")
     if path.exists():
         return None
     text = f"{result.best.hedged}\n" if kind == "txt" else as_xmp(result.best.hedged)

@@ -67,14 +67,14 @@ def _refuse(path: Path, option: str, runs: str) -> NoReturn:
 def _of_run(
     path: Path, data: list[str], split: str, options: dict[str, Any], store: Path | None, *, quiet: bool
 ) -> dict[str, Any]:
-    from seetell.learn.training.run import Run, family
+    from seetell.learn.training.run import Run, find_task
     from seetell.progress import for_terminal
 
     run = Run.open(path)
-    if "alpha" in options and run.recipe.family != "captions":
+    if "alpha" in options and run.recipe.task != "captioning":
         _refuse(path, "--length", "caption")
     training_data = run.training_data(data, split, root=store, progress=for_terminal(quiet=quiet))
-    return {"recipe": run.recipe.name, **family(run.recipe.family).evaluate(run, training_data, split, options)}
+    return {"recipe": run.recipe.name, **find_task(run.recipe.task).evaluate(run, training_data, split, options)}
 
 
 def _of_bundle(

@@ -45,7 +45,7 @@ def export(
     from seetell.bundle import Bundle
     from seetell.bundle.registry import find
     from seetell.evaluation import evaluate_bundle, spread
-    from seetell.learn.export import USUAL, Description, like, open_runs
+    from seetell.learn.export import USUAL, ModelInfo, like, open_runs
     from seetell.learn.export import export as make
     from seetell.learn.training.run import open_data
     from seetell.progress import for_terminal
@@ -75,7 +75,7 @@ def export(
     bundle, loss = make(
         trained,
         out,
-        Description(name or out.name.lower(), about, licence, tuple(specs)),
+        ModelInfo(name or out.name.lower(), about, licence, tuple(specs)),
         images=[record.image for record in some],
         texts=texts,
         smaller=smaller,

@@ -34,13 +34,13 @@ def tag(
         for result in model.tagger(images, threshold=threshold or None, top=top or None, progress=progress):
             failed += result.error is not None
             if as_json and result.error is not None:
-                typer.echo(json.dumps({"path": result.image, "error": str(result.error)}, ensure_ascii=False))
+                typer.echo(json.dumps({"path": result.name, "error": str(result.error)}, ensure_ascii=False))
             elif as_json:
                 tags = [{"label": each.label, "confidence": round(each.confidence, 4)} for each in result.tags]
-                typer.echo(json.dumps({"path": result.image, "tags": tags}, ensure_ascii=False))
+                typer.echo(json.dumps({"path": result.name, "tags": tags}, ensure_ascii=False))
             elif result.error is not None:
-                typer.echo(f"{result.image}\t! {result.error.problem}")
+                typer.echo(f"{result.name}\t! {result.error.problem}")
             else:
                 tags_text = ", ".join(f"{each.label} {100 * each.confidence:.0f} %" for each in result.tags)
-                typer.echo(f"{result.image}\t{tags_text or '(nothing it knows)'}")
+                typer.echo(f"{result.name}\t{tags_text or '(nothing it knows)'}")
     finish(len(images), failed)

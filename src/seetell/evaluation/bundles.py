@@ -73,7 +73,9 @@ def evaluate_captioner(
     told = [" ".join(result.best.words) for result, _ in good]
     scored = score_captions(told, [record.captions for _, record in good], meteor=meteor)
     metrics = dict(scored.metrics)
-    if np.isfinite(model.captioner.uncertain_below) and good[0][0].best.fit is not None:  # nothing else can be doubted
+    if (
+        np.isfinite(model.captioner.uncertain_below) and good[0][0].best.similarity is not None
+    ):  # nothing else can be doubted
         metrics["uncertain"] = 100 * sum(result.best.uncertain for result, _ in good) / len(good)
     how = model.captioner.decoding
     weight = model.captioner.rerank_weight if rerank_weight is None else rerank_weight
@@ -121,7 +123,7 @@ def evaluate_retriever(
     owners = np.repeat(np.arange(len(good)), [len(record.captions) for _, record in good])
     scores = retrieval_scores(
         np.stack([result.vector for result, _ in good]),
-        retriever.texts(captions),
+        retriever.embed_texts(captions),
         owners,
         similarity=retriever.similarity,
         folds=folds,

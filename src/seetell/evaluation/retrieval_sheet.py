@@ -18,7 +18,7 @@ from seetell.text import WordVectors
 
 
 @dataclass(frozen=True, eq=False)
-class Embedded:
+class EmbeddedSplit:
     """A split, embedded.
 
     Args:
@@ -100,7 +100,7 @@ class Sheet:
 
 
 def retrieval_sheets(
-    split: Embedded,
+    split: EmbeddedSplit,
     vectors: WordVectors,
     *,
     count: int = 4,
@@ -136,7 +136,7 @@ def chosen(ranks: Indices, count: int, seed: int) -> dict[str, list[int]]:
 
 
 def image_query(
-    split: Embedded, row: int, rank: int, vectors: WordVectors, k: int = 5, threshold: float = THRESHOLD
+    split: EmbeddedSplit, row: int, rank: int, vectors: WordVectors, k: int = 5, threshold: float = THRESHOLD
 ) -> ImageQuery:
     """The k captions nearest to an image."""
     scores = split.similarity.scores(split.images[row : row + 1], split.texts)[0]
@@ -160,7 +160,7 @@ def image_query(
 
 
 def caption_query(
-    split: Embedded, row: int, rank: int, vectors: WordVectors, k: int = 5, threshold: float = THRESHOLD
+    split: EmbeddedSplit, row: int, rank: int, vectors: WordVectors, k: int = 5, threshold: float = THRESHOLD
 ) -> CaptionQuery:
     """The k images nearest to a caption."""
     scores = split.similarity.scores(split.images, split.texts[row : row + 1])[:, 0]

@@ -10,7 +10,7 @@ from seetell.figures.sheet import Cell, contact_sheet
 
 
 @dataclass(frozen=True)
-class Captioned:
+class CaptionExample:
     """A caption, what people wrote of the image, and how well the two agree.
 
     Args:
@@ -25,7 +25,7 @@ class Captioned:
 
 
 def caption_sheets(
-    captioned: Sequence[Captioned], *, count: int = 12, metric: str = "CIDEr", seed: int = 1, columns: int = 4
+    captioned: Sequence[CaptionExample], *, count: int = 12, metric: str = "CIDEr", seed: int = 1, columns: int = 4
 ) -> dict[str, Image.Image]:
     """Three sheets, called "best", "worst" and "random", of `count` images each."""
     order = np.argsort([-one.score for one in captioned], kind="stable")
@@ -42,5 +42,5 @@ def caption_sheets(
     }
 
 
-def _cell(one: Captioned, metric: str) -> Cell:
+def _cell(one: CaptionExample, metric: str) -> Cell:
     return Cell(one.open(), one.caption, [f"{metric} {one.score:.1f}", *(f"- {text}" for text in one.references)])

@@ -38,7 +38,7 @@ from seetell.library.storage import repair as rescue
 from seetell.library.storage.database import Database
 from seetell.library.storage.edits import KEEP, Keep
 from seetell.progress import SILENT, Progress
-from seetell.runtime import Embedded, ImageLike, Model
+from seetell.runtime import Embedding, ImageLike, Model
 
 AnyPath = str | os.PathLike[str]
 Rank = Literal["together", "embedding"]
@@ -230,7 +230,7 @@ class Library:
         self,
         text: str = "",
         *,
-        like: ImageLike | Embedded | int | None = None,
+        like: ImageLike | Embedding | int | None = None,
         tags: Sequence[str] = (),
         not_tags: Sequence[str] = (),
         folder: AnyPath | None = None,
@@ -395,7 +395,7 @@ class Library:
         tokens = {token.lower() for token in retriever.unknown(text)}
         unknown = tuple(word for word in said if word in tokens)
         known = 1 - len(unknown) / len(said) if said else 0.0
-        return Question(text, retriever.texts([text])[0], known, unknown)
+        return Question(text, retriever.embed_texts([text])[0], known, unknown)
 
     def _nowhere(self, unknown: Sequence[str]) -> tuple[str, ...]:
         """Of words that the model does not know, those that no image has either."""
@@ -404,11 +404,11 @@ class Library:
         with self._database.read() as connection:
             return tuple(word for word in unknown if not words.is_anywhere(connection, word))
 
-    def _seen(self, like: ImageLike | Embedded | int) -> tuple[Floats | None, int]:
+    def _seen(self, like: ImageLike | Embedding | int) -> tuple[Floats | None, int]:
         """The embedding of an image, and its number if it is one of the library's."""
         if self._models.row() is None:
             return None, 0
-        if isinstance(like, Embedded):
+        if isinstance(like, Embedding):
             return like.vector, 0
         if not isinstance(like, int):
             return self.model.retriever.images(like).vector, 0

@@ -7,24 +7,24 @@ for result in model.captioner(paths):
 
 from seetell.runtime.captioner import Captioner
 from seetell.runtime.model import Model, open_model
-from seetell.runtime.results import Caption, Captioned, Described, Embedded, Match, Tag, Tagged
+from seetell.runtime.results import Caption, CaptionResult, Description, Embedding, Match, Tag, TagResult
 from seetell.runtime.retriever import Retriever
 from seetell.runtime.stream import ImageLike, ImagesLike
 from seetell.runtime.tagger import Tagger
 
 __all__ = [
     "Caption",
-    "Captioned",
+    "CaptionResult",
     "Captioner",
-    "Described",
-    "Embedded",
+    "Description",
+    "Embedding",
     "ImageLike",
     "ImagesLike",
     "Match",
     "Model",
     "Retriever",
     "Tag",
-    "Tagged",
+    "TagResult",
     "Tagger",
     "open_model",
 ]

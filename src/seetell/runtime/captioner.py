@@ -13,7 +13,7 @@ from seetell.decoding import Decoded, beam_search
 from seetell.progress import SILENT, Progress
 from seetell.runtime.encoder import Features
 from seetell.runtime.graph import Graph
-from seetell.runtime.results import Caption, Captioned
+from seetell.runtime.results import Caption, CaptionResult
 from seetell.runtime.retriever import Retriever
 from seetell.runtime.runner import Runner
 from seetell.runtime.sequence import OnnxDecoder, decode, rules
@@ -49,7 +49,7 @@ class Captioner:
         maximum_length: int | None = ...,
         rerank_weight: float | None = ...,
         progress: Progress = ...,
-    ) -> Captioned: ...
+    ) -> CaptionResult: ...
     @overload
     def __call__(
         self,
@@ -60,7 +60,7 @@ class Captioner:
         maximum_length: int | None = ...,
         rerank_weight: float | None = ...,
         progress: Progress = ...,
-    ) -> Iterator[Captioned]: ...
+    ) -> Iterator[CaptionResult]: ...
 
     def __call__(
         self,
@@ -71,7 +71,7 @@ class Captioner:
         maximum_length: int | None = None,
         rerank_weight: float | None = None,
         progress: Progress = SILENT,
-    ) -> Captioned | Iterator[Captioned]:
+    ) -> CaptionResult | Iterator[CaptionResult]:
         """Caption an image, or a stream of them in order.
 
         Args:
@@ -87,7 +87,7 @@ class Captioner:
         how = replace(how, minimum_length=min(how.minimum_length, how.maximum_length))
         if n_best < 1 or how.beam < 1 or how.maximum_length < 1:
             raise ValueError("n_best, beam and maximum_length count from 1")
-        result: Captioned | Iterator[Captioned] = self._runner.run(
+        result: CaptionResult | Iterator[CaptionResult] = self._runner.run(
             images, partial(self._results, how, n_best, rerank_weight), "Captioning", progress
         )
         return result
@@ -111,9 +111,13 @@ class Captioner:
         if not rerank_weight or candidates == 1:
             return captions
         if embeddings is None:
-            embeddings = self._retriever().embeddings(features[self._retriever().layout])
+            embeddings = self._retriever().embed_features(features[self._retriever().layout])
         told = list(self._matched(captions, embeddings, rerank_weight))
-        low = [place for place, best in enumerate(told) if best[0].fit is not None and best[0].fit < self.retry_below]
+        low = [
+            place
+            for place, best in enumerate(told)
+            if best[0].similarity is not None and best[0].similarity < self.retry_below
+        ]
         if low:
             more = self._told_again(features[self.layout][low], embeddings[low], how)
             for place, others in zip(low, self._matched(more, embeddings[low], rerank_weight), strict=True):
@@ -154,25 +158,25 @@ class Captioner:
     ) -> Iterator[tuple[Caption, ...]]:
         """Captions in a new order: by their score, and by how well they fit their image."""
         retriever = self._retriever()
-        texts = retriever.texts([caption.text for each in captions for caption in each])
+        texts = retriever.embed_texts([caption.text for each in captions for caption in each])
         begin = 0
         for each, embedding in zip(captions, embeddings, strict=True):
             fits = retriever.similarity.scores(embedding[np.newaxis], texts[begin : begin + len(each)])[0]
             begin += len(each)
             scored = (
-                replace(c, score=c.score + rerank_weight * fit, fit=fit, uncertain=fit < self.uncertain_below)
+                replace(c, score=c.score + rerank_weight * fit, similarity=fit, uncertain=fit < self.uncertain_below)
                 for c, fit in zip(each, fits.tolist(), strict=True)
             )
             yield tuple(sorted(scored, key=lambda caption: -caption.score))
 
     def _results(
         self, how: Decoding, n_best: int, rerank_weight: float | None, images: Sequence[Named]
-    ) -> list[Captioned]:
+    ) -> list[CaptionResult]:
         return self._runner.encoder.results(
             images,
             lambda features: self.captions(features, how, n_best, rerank_weight),
-            lambda name, captions: Captioned(name, captions=captions),
-            lambda name, error: Captioned(name, error),
+            lambda name, captions: CaptionResult(name, captions=captions),
+            lambda name, error: CaptionResult(name, error),
         )
 
     def _caption(self, decoded: Decoded) -> Caption:

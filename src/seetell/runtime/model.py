@@ -15,7 +15,7 @@ from seetell.images import Preparation
 from seetell.progress import SILENT, Progress
 from seetell.runtime.captioner import Captioner
 from seetell.runtime.encoder import Features, ImageEncoder
-from seetell.runtime.results import Caption, Described, Tag
+from seetell.runtime.results import Caption, Description, Tag
 from seetell.runtime.retriever import Retriever
 from seetell.runtime.runner import Runner
 from seetell.runtime.stream import ImageLike, ImagesLike, Named
@@ -92,11 +92,11 @@ class Model:
         return self._once("retriever", lambda: Retriever(self._runner, part))
 
     @overload
-    def describe(self, images: ImageLike, *, progress: Progress = ...) -> Described: ...  # type: ignore[overload-overlap]
+    def describe(self, images: ImageLike, *, progress: Progress = ...) -> Description: ...  # type: ignore[overload-overlap]
     @overload
-    def describe(self, images: Iterable[ImageLike], *, progress: Progress = ...) -> Iterator[Described]: ...
+    def describe(self, images: Iterable[ImageLike], *, progress: Progress = ...) -> Iterator[Description]: ...
 
-    def describe(self, images: ImagesLike, *, progress: Progress = SILENT) -> Described | Iterator[Described]:
+    def describe(self, images: ImagesLike, *, progress: Progress = SILENT) -> Description | Iterator[Description]:
         """All that the heads have to say, each image being encoded once."""
         work = partial(
             _describe,
@@ -105,7 +105,7 @@ class Model:
             self.tagger if self.manifest.tagger else None,
             self.retriever if self.manifest.retriever else None,
         )
-        result: Described | Iterator[Described] = self._runner.run(images, work, "Describing", progress)
+        result: Description | Iterator[Description] = self._runner.run(images, work, "Describing", progress)
         return result
 
     def _once(self, name: str, make: Callable[[], Made]) -> Made:
@@ -131,14 +131,14 @@ def _describe(
     tagger: Tagger | None,
     retriever: Retriever | None,
     images: Sequence[Named],
-) -> list[Described]:
+) -> list[Description]:
     def say(features: Features) -> list[tuple[tuple[Caption, ...], tuple[Tag, ...], NDArray[np.float32] | None]]:
         rows = len(next(iter(features.values())))
-        vectors = retriever.embeddings(features[retriever.layout]) if retriever else None
+        vectors = retriever.embed_features(features[retriever.layout]) if retriever else None
         captions = captioner.captions(features, embeddings=vectors) if captioner else [()] * rows
         tags = [tags for tags, _ in tagger.tags(features[tagger.layout])] if tagger else [()] * rows
         return list(zip(captions, tags, [None] * rows if vectors is None else vectors, strict=True))
 
     return encoder.results(
-        images, say, lambda name, said: Described(name, None, *said), lambda name, error: Described(name, error)
+        images, say, lambda name, said: Description(name, None, *said), lambda name, error: Description(name, error)
     )

@@ -22,7 +22,7 @@ class Caption:
         log_probability: of the whole sentence.
         score: what captions were ranked by: the log-probability, normalised for length as the bundle says, and with it,
             where the bundle says so, how well the caption fits the image.
-        fit: how well, as the bundle's retriever sees it; None where that was not asked.
+        similarity: how well, as the bundle's retriever sees it; None where that was not asked.
         uncertain: it fits worse than nearly all captions of images like those the bundle learned from: the image
             shows something else.
     """
@@ -34,7 +34,7 @@ class Caption:
     gate: NDArray[np.float32] | None
     log_probability: float
     score: float
-    fit: float | None = None
+    similarity: float | None = None
     uncertain: bool = False
 
     @property
@@ -68,7 +68,7 @@ class Result:
         error: why it could not be read; everything else is then empty.
     """
 
-    image: str
+    name: str
     error: ImageError | None = None
 
     def check(self) -> None:
@@ -78,7 +78,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Captioned(Result):
+class CaptionResult(Result):
     """An image's captions, best first."""
 
     captions: tuple[Caption, ...] = ()
@@ -95,7 +95,7 @@ class Captioned(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged(Result):
+class TagResult(Result):
     """An image's tags, surest first.
 
     Args:
@@ -112,7 +112,7 @@ class Tagged(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded(Result):
+class Embedding(Result):
     """An image's place in the space that it shares with texts."""
 
     embedding: NDArray[np.float32] | None = None
@@ -126,7 +126,7 @@ class Embedded(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Described(Result):
+class Description(Result):
     """All that a model says about an image; what it has no head for is empty."""
 
     captions: tuple[Caption, ...] = ()

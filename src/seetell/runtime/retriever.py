@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from seetell.bundle import BundleError, RetrieverPart
 from seetell.progress import SILENT, Progress
 from seetell.runtime.graph import Graph
-from seetell.runtime.results import Embedded, Match
+from seetell.runtime.results import Embedding, Match
 from seetell.runtime.runner import Runner
 from seetell.runtime.stream import ImageLike, ImagesLike, Named
 from seetell.similarity import by_name
@@ -37,20 +37,20 @@ class Retriever:
         self._texts = Graph(bundle, part.texts, ["tokens", "lengths"], ["embeddings"])
 
     @overload
-    def images(self, images: ImageLike, *, progress: Progress = ...) -> Embedded: ...  # type: ignore[overload-overlap]
+    def images(self, images: ImageLike, *, progress: Progress = ...) -> Embedding: ...  # type: ignore[overload-overlap]
     @overload
-    def images(self, images: Iterable[ImageLike], *, progress: Progress = ...) -> Iterator[Embedded]: ...
+    def images(self, images: Iterable[ImageLike], *, progress: Progress = ...) -> Iterator[Embedding]: ...
 
-    def images(self, images: ImagesLike, *, progress: Progress = SILENT) -> Embedded | Iterator[Embedded]:
+    def images(self, images: ImagesLike, *, progress: Progress = SILENT) -> Embedding | Iterator[Embedding]:
         """Embed an image, or a stream of them in order."""
-        result: Embedded | Iterator[Embedded] = self._runner.run(images, self._results, "Encoding", progress)
+        result: Embedding | Iterator[Embedding] = self._runner.run(images, self._results, "Encoding", progress)
         return result
 
-    def embeddings(self, features: Floats) -> Floats:
+    def embed_features(self, features: Floats) -> Floats:
         """The embeddings of images whose features are there already, in the calling thread."""
         return self._embeddings(self._images, {"features": features}, len(features))
 
-    def texts(self, texts: Sequence[str]) -> Floats:
+    def embed_texts(self, texts: Sequence[str]) -> Floats:
         """The embeddings of texts: (texts, dimensions)."""
         numbers = [self._numbers(text) for text in texts]
         # By length, so that little is spent on padding.
@@ -72,16 +72,16 @@ class Retriever:
     def match(self, image: ImageLike, texts: Sequence[str]) -> list[Match]:
         """How well texts fit an image, best first; raises the image's error, if it has one."""
         vector = self.images(image).vector
-        scores = self.similarity.scores(vector[np.newaxis], self.texts(texts))[0] if texts else np.zeros(0)
+        scores = self.similarity.scores(vector[np.newaxis], self.embed_texts(texts))[0] if texts else np.zeros(0)
         order = np.argsort(-scores, kind="stable")
         return [Match(texts[place], float(scores[place])) for place in order.tolist()]
 
-    def _results(self, images: Sequence[Named]) -> list[Embedded]:
+    def _results(self, images: Sequence[Named]) -> list[Embedding]:
         return self._runner.encoder.results(
             images,
-            lambda features: list(self.embeddings(features[self.layout])),
-            lambda name, vector: Embedded(name, embedding=vector),
-            lambda name, error: Embedded(name, error),
+            lambda features: list(self.embed_features(features[self.layout])),
+            lambda name, vector: Embedding(name, embedding=vector),
+            lambda name, error: Embedding(name, error),
         )
 
     def _numbers(self, text: str) -> list[int]:

@@ -12,7 +12,7 @@ from seetell.bundle import BundleError, SequencePart, TaggerPart
 from seetell.decoding import label_confidences, step_confidences
 from seetell.progress import SILENT, Progress
 from seetell.runtime.graph import Graph
-from seetell.runtime.results import Tag, Tagged
+from seetell.runtime.results import Tag, TagResult
 from seetell.runtime.runner import Runner
 from seetell.runtime.sequence import OnnxDecoder, decode, rules
 from seetell.runtime.stream import ImageLike, ImagesLike, Named
@@ -23,7 +23,7 @@ Floats = NDArray[np.float32]
 class Tagger:
     """Names what is in images; made by `open_model(…).tagger`.
 
-    `labels` are all that it can give, in the order of `Tagged.scores`.
+    `labels` are all that it can give, in the order of `TagResult.scores`.
     """
 
     def __init__(self, runner: Runner, part: TaggerPart) -> None:
@@ -47,7 +47,7 @@ class Tagger:
     @overload
     def __call__(  # type: ignore[overload-overlap]
         self, images: ImageLike, *, threshold: float | None = ..., top: int | None = ..., progress: Progress = ...
-    ) -> Tagged: ...
+    ) -> TagResult: ...
     @overload
     def __call__(
         self,
@@ -56,7 +56,7 @@ class Tagger:
         threshold: float | None = ...,
         top: int | None = ...,
         progress: Progress = ...,
-    ) -> Iterator[Tagged]: ...
+    ) -> Iterator[TagResult]: ...
 
     def __call__(
         self,
@@ -65,7 +65,7 @@ class Tagger:
         threshold: float | None = None,
         top: int | None = None,
         progress: Progress = SILENT,
-    ) -> Tagged | Iterator[Tagged]:
+    ) -> TagResult | Iterator[TagResult]:
         """Tag an image, or a stream of them in order.
 
         Args:
@@ -74,7 +74,7 @@ class Tagger:
             top: at most so many, the surest.
         """
         work = partial(self._results, threshold, top)
-        result: Tagged | Iterator[Tagged] = self._runner.run(images, work, "Tagging", progress)
+        result: TagResult | Iterator[TagResult] = self._runner.run(images, work, "Tagging", progress)
         return result
 
     def tags(
@@ -121,10 +121,10 @@ class Tagger:
         order = sorted(confidences.items(), key=lambda item: -item[1])
         return tuple(Tag(self.labels[place], sure) for place, sure in order if sure >= threshold)[:top]
 
-    def _results(self, threshold: float | None, top: int | None, images: Sequence[Named]) -> list[Tagged]:
+    def _results(self, threshold: float | None, top: int | None, images: Sequence[Named]) -> list[TagResult]:
         return self._runner.encoder.results(
             images,
             lambda features: self.tags(features[self.layout], threshold, top),
-            lambda name, said: Tagged(name, None, *said),
-            lambda name, error: Tagged(name, error),
+            lambda name, said: TagResult(name, None, *said),
+            lambda name, error: TagResult(name, error),
         )

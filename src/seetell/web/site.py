@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 from seetell.errors import SeetellError
 from seetell.library import Library, LibraryImage, Report
-from seetell.runtime import Captioned
+from seetell.runtime import CaptionResult
 from seetell.web.answers import Describes
 from seetell.web.captions import Told, told
 from seetell.web.indexer import Indexer
@@ -49,7 +49,7 @@ class Site:
             if key in self._told:
                 self._told.move_to_end(key)
                 return self._told[key]
-        said: Captioned = model.captioner(content(image))
+        said: CaptionResult = model.captioner(content(image))
         made = told(said.best, model, (image.width, image.height))
         with self._lock:
             self._told[key] = made
@@ -61,7 +61,7 @@ class Site:
         """Open the bundle before somebody waits for it."""
         with contextlib.suppress(SeetellError):  # whoever needs it is told
             if self.library.info().fingerprint and "retriever" in self.library.model.kinds:
-                self.library.model.retriever.texts(["an image"])
+                self.library.model.retriever.embed_texts(["an image"])
 
     def close(self) -> None:
         """Let the threads go; the library is the caller's to close."""

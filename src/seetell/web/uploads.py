@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from seetell.errors import ImageError
 from seetell.images import decode
-from seetell.runtime import Embedded, Model
+from seetell.runtime import Embedding, Model
 from seetell.web.captions import Told, told
 
 MOST_PIXELS = 64_000_000
@@ -42,7 +42,7 @@ class Look(BaseModel):
 @dataclass(frozen=True, slots=True)
 class _Kept:
     fingerprint: str
-    embedding: Embedded
+    embedding: Embedding
 
 
 class UploadedImages:
@@ -66,7 +66,7 @@ class UploadedImages:
         if said.embedding is not None:
             number = secrets.token_urlsafe(12)
             with self._lock:
-                self._kept[number] = _Kept(model.bundle.fingerprint, Embedded("image", None, said.embedding))
+                self._kept[number] = _Kept(model.bundle.fingerprint, Embedding("image", None, said.embedding))
                 while len(self._kept) > self._most:
                     self._kept.popitem(last=False)
         return Look(
@@ -75,7 +75,7 @@ class UploadedImages:
             tags=[Label(label=tag.label, confidence=tag.confidence) for tag in said.tags],
         )
 
-    def embedding(self, number: str, fingerprint: str) -> Embedded | None:
+    def embedding(self, number: str, fingerprint: str) -> Embedding | None:
         """That of an image that was shown, if it is remembered and this bundle made it."""
         with self._lock:
             kept = self._kept.get(number)

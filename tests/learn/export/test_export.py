@@ -15,10 +15,10 @@ from seetell.bundle import Bundle
 from seetell.decoding import beam_search, greedy
 from seetell.errors import SeetellError
 from seetell.learn.encoders import Encoder
-from seetell.learn.export import Description, Trained, UnequalError, export
+from seetell.learn.export import ModelInfo, Trained, UnequalError, export
 from seetell.learn.export.graphs import TextSide, to_onnx
 from seetell.learn.export.weight_names import head_weights
-from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
 from seetell.learn.tasks.captioning.decode import DecodingSettings
@@ -54,7 +54,7 @@ def test_every_model_is_in_a_suite() -> None:
 @pytest.mark.parametrize("names", SUITES, ids="+".join)
 def test_a_suite_equals_its_checkpoints(names: tuple[str, ...], encoder: Encoder, tmp_path: Path) -> None:
     trained = [make(name, encoder) for name in names]
-    description = Description("tiny", "a test", "Apache-2.0", ("nothing",))
+    description = ModelInfo("tiny", "a test", "Apache-2.0", ("nothing",))
     bundle, loss = export(trained, tmp_path / "out", description, images=photographs(), texts=TEXTS)
     assert loss is None
     assert {each.name for each in (tmp_path / "out").iterdir()} == {"bundle.json", *bundle.manifest.files}
@@ -78,7 +78,7 @@ def check_weights(bundle: Bundle, one: Trained) -> None:
 @torch.no_grad()
 def check_captions(model: Model, one: Trained) -> None:
     settings = DecodingSettings.of(one.decoding)
-    decoder, rules = TorchDecoder(cast(Captioner, one.model)), settings.rules(one.vocabulary)
+    decoder, rules = TorchDecoder(cast(CaptionModel, one.model)), settings.rules(one.vocabulary)
     given = features(one).numpy()
     if settings.beam == 1:
         wanted = [[each] for each in greedy(decoder, given, rules)]
@@ -117,7 +117,7 @@ def check_tags(model: Model, one: Trained) -> None:
             def batch(self, indices: Any, random: Any = None) -> Any:
                 return features(one)[indices]
 
-        network = cast(Captioner, one.model)
+        network = cast(CaptionModel, one.model)
         told = tell_labels(network, Given(), one.vocabulary, settings, beam=settings.beam)
         for row, result in enumerate(results):
             wanted_labels = {one.vocabulary.words[i] for i in np.flatnonzero(told.chosen[row])}
@@ -137,7 +137,7 @@ def check_embeddings(model: Model, one: Trained) -> None:
     for text in TEXTS:  # one at a time, without any padding
         numbers = one.vocabulary.encode(model.retriever.tokenizer(text) or ["?"])
         alone = network.texts(torch.tensor([numbers]), torch.tensor([len(numbers)])).numpy()[0]
-        np.testing.assert_allclose(model.retriever.texts([text, *TEXTS])[0], alone, atol=1e-3)
+        np.testing.assert_allclose(model.retriever.embed_texts([text, *TEXTS])[0], alone, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["visual-semantic", "attentive-match"])
@@ -175,7 +175,7 @@ def test_runs_that_do_not_see_alike_are_refused(encoder: Encoder, tmp_path: Path
 
     def refused(*trained: Trained) -> str:
         with pytest.raises(SeetellError) as caught:
-            export(trained, tmp_path / "out", Description("tiny"), images=photographs())
+            export(trained, tmp_path / "out", ModelInfo("tiny"), images=photographs())
         assert caught.value.remedy
         return str(caught.value)
 
@@ -183,7 +183,7 @@ def test_runs_that_do_not_see_alike_are_refused(encoder: Encoder, tmp_path: Path
     assert "prepared in another way" in refused(merge, replace(tags, preparation=replace(tags.preparation, resize=999)))
     assert "captioner, too" in refused(merge, make("initial", encoder))
     with pytest.raises(SeetellError, match="--data"):
-        export([merge], tmp_path / "out", Description("tiny"), images=photographs(), smaller="int8")
+        export([merge], tmp_path / "out", ModelInfo("tiny"), images=photographs(), smaller="int8")
     assert not (tmp_path / "out").exists()
 
 
@@ -218,7 +218,7 @@ def test_a_bundle_that_differs_is_not_written(encoder: Encoder, tmp_path: Path) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "compare", later)
         with pytest.raises(UnequalError, match="embeddings of images differ"):
-            export([wrong], tmp_path / "out", Description("tiny"), images=photographs())
+            export([wrong], tmp_path / "out", ModelInfo("tiny"), images=photographs())
     assert not list(tmp_path.iterdir())
 
 
@@ -235,7 +235,7 @@ def test_a_smaller_bundle_says_what_it_costs(
     bundle, loss = export(
         trained,
         tmp_path / "out",
-        Description("tiny"),
+        ModelInfo("tiny"),
         images=photographs(),
         smaller=smaller,
         measure=(measure, "photographs", "test"),

@@ -26,7 +26,7 @@ def test_it_gives_the_words_that_fit_most_beyond_what_is_usual(tmp_path: Path) -
         embeddings = rng.normal(size=(7, DIMENSIONS)).astype(np.float32)
         [found] = session.run(["tokens"], {"embeddings": embeddings})
         known = [*LABELS, "thing"]  # of its words those with content
-        vectors = dict(zip(known, model.retriever.texts(known), strict=True))
+        vectors = dict(zip(known, model.retriever.embed_texts(known), strict=True))
         before = [model.retriever.images(image).vector for image in usual]
         numbers = {word: 4 + WORDS.index(word) for word in known}
     for embedding, tokens in zip(embeddings, found.tolist(), strict=True):

@@ -17,7 +17,7 @@ def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
 
 
 PLAIN = """
-family = "retrieval"
+task = "retrieval"
 [model]
 kind = "visual_semantic"
 [[phases]]
@@ -70,8 +70,8 @@ def test_a_recipe_survives_json(tmp_path: Path) -> None:
         (("epochs = 200", "epochs = 'many'"), "epochs is 'many', which is not an int"),
         (("epochs = 200", "epoch = 200"), "Did you mean 'epochs'?"),
         (("epochs = 200", ""), "missing 1 required positional argument: 'epochs'"),
-        (('family = "retrieval"', 'family = "music"'), "family is 'music'"),
-        (('family = "retrieval"', "family = "), "this is not TOML"),
+        (('task = "retrieval"', 'task = "music"'), "task is 'music'"),
+        (('task = "retrieval"', "family = "), "this is not TOML"),
         (("[model]", "[modle]"), "Did you mean 'model'?"),
     ],
 )

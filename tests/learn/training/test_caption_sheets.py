@@ -16,7 +16,7 @@ from seetell.learn.tasks.captioning.sheets import (
     write_attention_sheets,
 )
 from seetell.learn.training.data import captioned
-from seetell.learn.training.run import Run, family, train
+from seetell.learn.training.run import Run, find_task, train
 from seetell.progress import SILENT
 
 SETTINGS = ["encoder.name=test_efficientnet@random", "phases.epochs=1", "decoding.maximum_length=5", "decoding.beam=2"]
@@ -54,7 +54,7 @@ def test_a_page_of_what_a_run_tells(soft: Run, tmp_path: Path) -> None:
 def test_captions_of_a_test_are_kept(soft: Run, tmp_path: Path) -> None:
     training_data = soft.training_data(["scenes:40"], "test", root=None, progress=SILENT)
     options = {"predictions": tmp_path / PREDICTIONS, "meteor": False}
-    result = family("captions").evaluate(soft, training_data, "test", options)
+    result = find_task("captioning").evaluate(soft, training_data, "test", options)
     told = read_captions(tmp_path / PREDICTIONS)
     assert [one.image for one in told] == [record.key for record in training_data.dataset.split("test")]
     assert np.mean([one.cider for one in told]) == pytest.approx(result["metrics"]["cider"])

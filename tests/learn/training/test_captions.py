@@ -16,7 +16,7 @@ from seetell.learn.tasks.captioning.decode import DecodingSettings
 from seetell.learn.tasks.captioning.task import CaptionedImages, CaptionTask
 from seetell.learn.training import checkpoints
 from seetell.learn.training.batching import Sequences
-from seetell.learn.training.run import Run, family, train
+from seetell.learn.training.run import Run, find_task, train
 from seetell.progress import SILENT
 from seetell.text import Vocabulary, ptb
 
@@ -71,12 +71,12 @@ def test_stopped_and_resumed_it_is_bit_equal(
 
 def test_the_best_model_scores_what_was_recorded(soft: Run) -> None:
     training_data = soft.training_data(DATA, "val", root=None, progress=SILENT)
-    result = family("captions").evaluate(soft, training_data, "val", {"beam": 1, "meteor": False})
+    result = find_task("captioning").evaluate(soft, training_data, "val", {"beam": 1, "meteor": False})
     assert result["images"] == 4
     assert result["protocol"].startswith("greedy, at most 8 words")
     assert {"bleu4", "bleu4_no_bp", "rouge_l", "cider", "next_word_accuracy", "novel"} <= result["metrics"].keys()
     recipe = small("attend-soft", "decoding.validation_images=0")
-    task = family("captions").setup(_materials(recipe)).task
+    task = find_task("captioning").setup(_materials(recipe)).task
     task.model.load_state_dict(soft.model().state_dict())
     task.eval()
     metrics = task.validate().metrics

@@ -24,7 +24,7 @@ from seetell.learn.training.batching import Sequences
 from seetell.learn.training.data import TrainingData, captioned
 from seetell.learn.training.inputs import StoredFeatures
 from seetell.learn.training.loop import State
-from seetell.learn.training.run import Run, family, make_features, train
+from seetell.learn.training.run import Run, find_task, make_features, train
 from seetell.progress import SILENT
 from seetell.text import Vocabulary
 
@@ -73,7 +73,7 @@ def test_the_vocabulary_has_seen_the_training_split_only(whole: Run) -> None:
 
 def test_the_best_model_scores_what_was_recorded(whole: Run) -> None:
     training_data = whole.training_data(DATA, "val", root=None, progress=SILENT)
-    result = family("retrieval").evaluate(whole, training_data, "val", {})
+    result = find_task("retrieval").evaluate(whole, training_data, "val", {})
     best = max(whole.history(), key=lambda record: record["score"])
     assert result["metrics"] == best["metrics"]
     assert result["images"] == 6
@@ -89,7 +89,7 @@ def test_captions_with_words_that_training_had_not_are_counted_apart(
         replace(record, captions=("a zeppelin", *record.captions[1:])) for record in training_data.dataset.split("val")
     ]
     dataset = replace(training_data.dataset, records=(*training_data.dataset.split("train"), *fresh))
-    result = family("retrieval").evaluate(whole, replace(training_data, dataset=dataset), "val", {})
+    result = find_task("retrieval").evaluate(whole, replace(training_data, dataset=dataset), "val", {})
     unseen, captions = result["unseen_words"], sum(len(record.captions) for record in fresh)
     assert len(fresh) <= unseen["captions"] < captions
     share = unseen["captions"] / captions  # the two parts make up the whole
@@ -198,7 +198,7 @@ def test_what_is_frozen_of_a_sentence_encoder_reads_each_caption_once(
     one, other = checkpoints.load(whole.path, "last"), checkpoints.load(cut.path, "last")
     assert all(torch.equal(one.model[key], other.model[key]) for key in one.model)
     training_data = cut.training_data(DATA, "val", root=tmp_path / "store", progress=SILENT)
-    result = family("retrieval").evaluate(cut, training_data, "val", {})
+    result = find_task("retrieval").evaluate(cut, training_data, "val", {})
     best = max(record["score"] for record in whole.history())
     rounding = 4.0 if trained else 0.0  # pieces' states are kept as 16-bit numbers
     assert result["metrics"]["sum_of_recalls"] == pytest.approx(best, abs=rounding)
@@ -261,7 +261,7 @@ def test_the_network_is_trained_along_with_the_model(tmp_path: Path) -> None:
     assert without_time(resumed.history()) == without_time(whole.history())
     training_data = whole.training_data(DATA, "val", root=None, progress=SILENT)
     best = max(whole.history(), key=lambda record: record["score"])
-    assert family("retrieval").evaluate(whole, training_data, "val", {})["metrics"] == best["metrics"]
+    assert find_task("retrieval").evaluate(whole, training_data, "val", {})["metrics"] == best["metrics"]
 
 
 def test_two_processes_train_one_model(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from PIL import Image
 from seetell.data import ImageFile, Record
 from seetell.decoding import Decoded
 from seetell.learn.tasks.tagging.data import LabelledImages
-from seetell.learn.tasks.tagging.decode import Tagged
+from seetell.learn.tasks.tagging.decode import TagPredictions
 from seetell.learn.tasks.tagging.sheets import write_tag_sheets
 from seetell.text import LABEL_SPECIALS, Vocabulary
 
@@ -34,7 +34,7 @@ def test_page(tells: bool, tmp_path: Path) -> None:
     data = LabelledImages.of(records, Nothing(), VOCABULARY)
     chosen = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
     sequences = [Decoded(np.flatnonzero(row) + 3, -1.0, np.zeros(row.sum() + 1), -1.0, True) for row in chosen if tells]
-    tagged = Tagged(chosen, chosen * 0.8, sequences if tells else None)
+    tagged = TagPredictions(chosen, chosen * 0.8, sequences if tells else None)
     history = [{"loss": 1.0, "metrics": {"f1_of_means": 50.0, "train": {"f1_of_means": 60.0}}}] * 2
     out = tmp_path / "out"
     found = write_tag_sheets("try", records, data, tagged, VOCABULARY, history, out)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from seetell.learn.models.classifier import Classifier
 from seetell.learn.models.label_sequence import LabelSequence
-from seetell.learn.tasks.tagging.decode import Tagged, TaggingSettings, tag
+from seetell.learn.tasks.tagging.decode import TaggingSettings, TagPredictions, tag
 from seetell.metrics.labels import label_scores
 from seetell.text import LABEL_SPECIALS, Vocabulary
 
@@ -101,7 +101,7 @@ def test_classifiers_choose_the_top_or_what_is_over_its_threshold() -> None:
 
 
 def test_labels_nobody_could_know_count_against_recall() -> None:
-    tagged = Tagged(np.array([[True, False]]), np.array([[0.9, 0.1]]))
+    tagged = TagPredictions(np.array([[True, False]]), np.array([[0.9, 0.1]]))
     found = tagged.scores(np.array([[True, False, True]]))
     assert found["precision"] == 100
     assert found["recall"] == 50

@@ -11,7 +11,7 @@ from seetell.learn.recipes import Recipe, RecipeError, load
 from seetell.learn.tasks.tagging.task import TagTask
 from seetell.learn.training import checkpoints
 from seetell.learn.training.data import TrainingData
-from seetell.learn.training.run import Run, family, make_features, open_data, train
+from seetell.learn.training.run import Run, find_task, make_features, open_data, train
 from seetell.progress import SILENT
 
 DATA = ["scenes:40"]
@@ -41,7 +41,7 @@ def materials_of(recipe: Recipe) -> TrainingData:
 
 def task_of(recipe: Recipe) -> TagTask:
     torch.manual_seed(1)
-    task = family("tags").setup(materials_of(recipe)).task
+    task = find_task("tagging").setup(materials_of(recipe)).task
     assert isinstance(task, TagTask)
     task.begin(recipe.phases[0])
     return task
@@ -84,12 +84,12 @@ def test_the_best_model_scores_what_was_recorded(name: str, tmp_path: Path) -> N
     assert best["score"] == best["metrics"]["f1_of_means"]
     assert best["metrics"]["train"].keys() == {"precision", "recall", "f1_of_means"}
     training_data = run.training_data(DATA, "val", root=None, progress=SILENT)
-    result = family("tags").evaluate(run, training_data, "val", {})
+    result = find_task("tagging").evaluate(run, training_data, "val", {})
     assert result["images"] == 4
     assert result["metrics"] == pytest.approx({k: v for k, v in best["metrics"].items() if k != "train"})
     if name in SEQUENCES:
         assert result["protocol"] == "greedy, no label twice"
-        beams = family("tags").evaluate(run, training_data, "val", {"beam": 3, "sheet": tmp_path / "sheets"})
+        beams = find_task("tagging").evaluate(run, training_data, "val", {"beam": 3, "sheet": tmp_path / "sheets"})
         assert (tmp_path / "sheets" / "tags.html").exists()
         assert beams["protocol"].startswith("beam 3")
     assert Run.open(run.path).vocabulary == run.vocabulary

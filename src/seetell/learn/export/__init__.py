@@ -24,14 +24,14 @@ from seetell.learn.export.trained import Trained, check_shared, open_runs, plain
 from seetell.learn.export.words import USUAL, fitting_words
 from seetell.runtime import ImageLike, Model
 
-__all__ = ["SMALLER", "USUAL", "Description", "Loss", "Trained", "UnequalError", "export", "like", "open_runs"]
+__all__ = ["SMALLER", "USUAL", "Loss", "ModelInfo", "Trained", "UnequalError", "export", "like", "open_runs"]
 
 Measure = Callable[[Model], Mapping[str, Mapping[str, Any]]]
 """What a model reaches: for each head {"metrics", "protocol", "images"}."""
 
 
 @dataclass(frozen=True)
-class Description:
+class ModelInfo:
     """What people should know of a bundle."""
 
     name: str
@@ -53,7 +53,7 @@ class Loss:
 def export(
     trained: Sequence[Trained],
     out: Path,
-    description: Description,
+    description: ModelInfo,
     *,
     images: Sequence[ImageLike],
     texts: Sequence[str] = (),
@@ -126,7 +126,7 @@ def export(
 
 
 def _parts(
-    trained: Sequence[Trained], kept: Kept, description: Description, say: Callable[[str], object]
+    trained: Sequence[Trained], kept: Kept, description: ModelInfo, say: Callable[[str], object]
 ) -> tuple[Manifest, dict[str, bytes]]:
     """The whole description, and the files that are made anew."""
     first = trained[0]

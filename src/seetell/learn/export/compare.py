@@ -11,7 +11,7 @@ from seetell.bundle import Decoding
 from seetell.decoding import Decoded, Decoder, Rules
 from seetell.errors import SeetellError
 from seetell.learn.export.trained import Trained
-from seetell.learn.models.captioner import Captioner as TorchCaptioner
+from seetell.learn.models.captioner import CaptionModel as TorchCaptioner
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
 from seetell.learn.tasks.tagging.decode import TaggingSettings, choose_labels
@@ -78,7 +78,7 @@ def _compare_retriever(model: Model, one: Trained, features: Array, texts: Seque
     network: Any = one.model
     retriever = model.retriever
     wanted = network.images(torch.from_numpy(features)).numpy()
-    _check(float(np.abs(retriever.embeddings(features) - wanted).max()), one.name, "embeddings of images")
+    _check(float(np.abs(retriever.embed_features(features) - wanted).max()), one.name, "embeddings of images")
     if not texts:
         return
     numbers = [one.vocabulary.encode(retriever.tokenizer(text) or ["<unk>"]) for text in texts]
@@ -86,7 +86,7 @@ def _compare_retriever(model: Model, one: Trained, features: Array, texts: Seque
     for row, sequence in enumerate(numbers):
         tokens[row, : len(sequence)] = torch.tensor(sequence)
     wanted = network.texts(tokens, torch.tensor([len(sequence) for sequence in numbers])).numpy()
-    _check(float(np.abs(retriever.texts(texts) - wanted).max()), one.name, "embeddings of texts")
+    _check(float(np.abs(retriever.embed_texts(texts) - wanted).max()), one.name, "embeddings of texts")
 
 
 def _compare_sequences(

@@ -11,7 +11,7 @@ from seetell.bundle import CaptionerPart, ClassifierPart, Decoding, RetrieverPar
 from seetell.learn.export.graphs import ImageSide, Scores, Start, Step, TextSide, to_onnx
 from seetell.learn.export.trained import Trained
 from seetell.learn.export.weight_names import keep_names
-from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.tasks.captioning.decode import DecodingSettings
 from seetell.learn.tasks.tagging.decode import TaggingSettings
@@ -55,7 +55,7 @@ def make_head(trained: Trained) -> tuple[Part, Files]:
 
 @torch.no_grad()
 def _sequence(trained: Trained, example: Tensor, how: Decoding) -> tuple[SequencePart, Files]:
-    model = cast(Captioner, trained.model)
+    model = cast(CaptionModel, trained.model)
     state = model.start(example)
     tokens = torch.full((2,), trained.vocabulary.start)
     _, after, attention = model.step(tokens, state)

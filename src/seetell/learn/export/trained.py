@@ -61,7 +61,7 @@ class Trained:
             )
         return cls(
             name=str(run.path),
-            kind=HEADS[run.recipe.family],
+            kind=HEADS[run.recipe.task],
             model=model,
             vocabulary=run.vocabulary,
             encoder=encoder,

@@ -57,7 +57,7 @@ def fitting_words(model: Model, images: Sequence[ImageLike]) -> bytes:
     numbers = [number for number in range(len(vocabulary)) if _may_be_required(vocabulary.word(number))][:CANDIDATES]
     if not numbers:
         raise SeetellError("the captioner knows no words with content", remedy="Leave out --retry-below")
-    words = retriever.texts([vocabulary.word(number) for number in numbers])
+    words = retriever.embed_texts([vocabulary.word(number) for number in numbers])
     unit = nn.functional.normalize
     usual = unit(torch.from_numpy(np.stack(embeddings))).mean(0)
     module = FittingWords(usual, unit(torch.from_numpy(words)), torch.tensor(numbers))

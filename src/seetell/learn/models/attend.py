@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax, one_hot
 
 from seetell.learn.encoders.layouts import taken_apart
-from seetell.learn.models.captioner import Captioner, State, Teacher
+from seetell.learn.models.captioner import CaptionModel, State, Teacher
 from seetell.learn.models.lstm import LSTM, Steps
 from seetell.learn.models.packing import Packing
 from seetell.learn.models.text import WordVectors
@@ -40,7 +40,7 @@ def initial_state(features: int, units: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(features, units), nn.Tanh(), nn.Linear(units, units), nn.Tanh())
 
 
-class Attend(Captioner):
+class Attend(CaptionModel):
     """Args:
     features: width of one annotation vector of the grid.
     words: size of the vocabulary.

@@ -31,7 +31,7 @@ class Teacher:
     expected: Tensor | None = None  # (B,): which captions used the expected context
 
 
-class Captioner(nn.Module, ABC):
+class CaptionModel(nn.Module, ABC):
     """A model that tells an image in words.
 
     `constant` names what is in the state but never changes from step to step: an image's own values, which a decoder

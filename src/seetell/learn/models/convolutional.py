@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import glu, log_softmax, pad
 
-from seetell.learn.models.captioner import Captioner, State, Teacher
+from seetell.learn.models.captioner import CaptionModel, State, Teacher
 from seetell.learn.models.packing import Packing
 from seetell.learn.models.text import WordVectors
 
@@ -57,7 +57,7 @@ class Layer(nn.Module):
         return (x + gated + self.context(seen)) / sqrt(2), attention
 
 
-class Convolutional(Captioner):
+class Convolutional(CaptionModel):
     """Args:
     features: width of one annotation vector of the grid.
     words: size of the vocabulary.

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from seetell.decoding.protocol import Attended
-from seetell.learn.models.captioner import Captioner, State
+from seetell.learn.models.captioner import CaptionModel, State
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Rows:
 class TorchDecoder:
     """Decodes with a captioner as it stands: put it in evaluation mode first."""
 
-    def __init__(self, model: Captioner) -> None:
+    def __init__(self, model: CaptionModel) -> None:
         self.model = model
 
     @torch.inference_mode()

@@ -13,13 +13,13 @@ slowly (docs/results/captions.md).
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
-from seetell.learn.models.captioner import Captioner, State, Teacher
+from seetell.learn.models.captioner import CaptionModel, State, Teacher
 from seetell.learn.models.lstm import LSTM
 from seetell.learn.models.packing import Packing
 from seetell.learn.models.text import WordVectors
 
 
-class Initial(Captioner):
+class Initial(CaptionModel):
     """Args:
     features: width of the image's vector.
     words: size of the vocabulary.

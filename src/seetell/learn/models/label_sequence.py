@@ -36,7 +36,7 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
-from seetell.learn.models.captioner import Captioner, State, Teacher, select
+from seetell.learn.models.captioner import CaptionModel, State, Teacher, select
 from seetell.learn.models.levels import AdditiveAttention, Levels
 from seetell.learn.models.lstm import LSTM
 from seetell.learn.recipes import RecipeError
@@ -62,7 +62,7 @@ def begin(module: nn.Module) -> None:
             nn.init.zeros_(module.bias)
 
 
-class LabelSequence(Captioner):
+class LabelSequence(CaptionModel):
     """The models know the image by the last of its `sections`, and its levels by all of them.
 
     Args:

@@ -23,7 +23,7 @@ from typing import Any
 
 from seetell.errors import SeetellError
 
-FAMILIES = ("retrieval", "captions", "tags")
+TASKS = ("retrieval", "captioning", "tagging")
 BUDGETS = ("two-cores", "published")
 DATASETS = ("flickr8k", "flickr30k", "coco", "table", "scenes")
 
@@ -101,7 +101,7 @@ class Recipe:
     """A row of a table, ready to train."""
 
     name: str
-    family: str
+    task: str
     model: Mapping[str, Any]
     phases: tuple[Phase, ...]
     paper: str = ""
@@ -240,8 +240,8 @@ def _recipe(content: Mapping[str, Any], where: str) -> Recipe:
     phases = content.get("phases", [])
     content["phases"] = tuple(_typed(Phase, phase, f"{where}: [[phases]] {i}") for i, phase in enumerate(phases))
     recipe: Recipe = _typed(Recipe, content, where)
-    if recipe.family not in FAMILIES:
-        raise RecipeError(f"family is {recipe.family!r}", where=where, remedy=f"It is one of: {', '.join(FAMILIES)}")
+    if recipe.task not in TASKS:
+        raise RecipeError(f"task is {recipe.task!r}", where=where, remedy=f"It is one of: {', '.join(TASKS)}")
     if not recipe.phases:
         raise RecipeError("there is no [[phases]]", where=where)
     return recipe

@@ -65,7 +65,7 @@ class RowRecord:
     dataset: str
     seed: int
     recipe: str
-    family: str
+    task: str
     asked: Asked
     data: Mapping[str, Any]
     encoder: Mapping[str, Any]
@@ -163,7 +163,7 @@ class RowRecord:
 
 _MAPPINGS = ("asked", "data", "encoder", "settings", "made_by", "metrics", "figures")
 _KINDS: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("table", "row", "dataset", "recipe", "family", "protocol"), str),
+    **dict.fromkeys(("table", "row", "dataset", "recipe", "task", "protocol"), str),
     **dict.fromkeys(("seed", "parameters", "images"), int),
     **dict.fromkeys(("seconds", "seconds_telling"), (int, float)),
     **dict.fromkeys(("history", "notes"), list),

@@ -29,7 +29,7 @@ from seetell.learn.tasks.captioning.sheets import write_attention_sheets
 from seetell.learn.tasks.tagging.figures import Predictions, summary
 from seetell.learn.training.checkpoints import read_json
 from seetell.learn.training.loop import State
-from seetell.learn.training.run import Run, family, open_data, train
+from seetell.learn.training.run import Run, find_task, open_data, train
 from seetell.progress import SILENT, Progress
 from seetell.runtime import open_model
 
@@ -151,9 +151,9 @@ def run_row(asking: Asking, row: Row, seed: int) -> RowRecord:
     else:
         run = _tested_again(asking, row, seed) if row.tests else _trained(asking, row, seed, folder)
         training_data = run.training_data(asking.specs, "test", root=root, progress=progress)
-        if run.recipe.family == "retrieval":
+        if run.recipe.task == "retrieval":
             options["folds"] = max(1, round(len(training_data.dataset.split("test")) / RANKED))
-        result = family(run.recipe.family).evaluate(run, training_data, "test", options)
+        result = find_task(run.recipe.task).evaluate(run, training_data, "test", options)
         record = _record(asking, row, seed, run.recipe, result, read_json(run.path / "run.json"), run.history())
     record.write(folder).replace(folder / RESULT)
     return record
@@ -198,7 +198,7 @@ def _record(
         settings["training"]["start_from"] = row.starts_from
     encoder = {key: settings["encoder"][key] for key in ("name", "layout", "crops", "view", "size")}
     fingerprint = described.get("encoder_fingerprint") or result["encoder_fingerprint"]
-    metrics = {**result["metrics"], **(_started(history, recipe) if recipe.family == "retrieval" else {})}
+    metrics = {**result["metrics"], **(_started(history, recipe) if recipe.task == "retrieval" else {})}
     trained = () if row.tests else history
     return RowRecord(
         table=asking.table.name,
@@ -206,7 +206,7 @@ def _record(
         dataset=asking.kind,
         seed=seed,
         recipe=recipe.name,
-        family=recipe.family if not row.untrained else "captions",
+        task=recipe.task if not row.untrained else "captioning",
         asked=asking.asked(row),
         data=_data(open_data(asking.specs)),
         encoder={**encoder, "fingerprint": fingerprint},

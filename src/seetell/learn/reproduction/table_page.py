@@ -209,7 +209,7 @@ def _curves(table: PublishedTable, rows: Rows, out: Path, suffix: str) -> list[B
     histories = {label(row): rows[row.name][0].history for row in drawn}
     first = rows[drawn[0].name][0]
     known = curves.flat(first.history[0]["metrics"])
-    metrics = [name for name in curves.SHOWN[first.family] if name in known][-2:]
+    metrics = [name for name in curves.SHOWN[first.task] if name in known][-2:]
     file = f"{table.name}{suffix}.png"
     curves.draw(histories, metrics, out / file, "on the validation split")
     return [Heading("Learning curves", 3), Figure(file, f"Learning curves of {table.title}")]

@@ -6,8 +6,8 @@ from typing import Any
 
 SHOWN = {  # which metrics are drawn, by family
     "retrieval": ("image_to_text.r1", "image_to_text.r10", "text_to_image.r1", "text_to_image.r10", "sum_of_recalls"),
-    "captions": ("bleu4", "cider", "next_word_accuracy"),
-    "tags": ("map", "f1_of_means", "train.f1_of_means"),
+    "captioning": ("bleu4", "cider", "next_word_accuracy"),
+    "tagging": ("map", "f1_of_means", "train.f1_of_means"),
 }
 
 

@@ -45,7 +45,7 @@ class Setup:
     given: Mapping[str, Any]
 
 
-class Family(Protocol):
+class TaskKind(Protocol):
     """One family of tasks: retrieval, captions or tags; a module of this package."""
 
     def setup(self, training_data: TrainingData) -> Setup: ...
@@ -57,12 +57,11 @@ class Family(Protocol):
         ...
 
 
-def family(name: str) -> Family:
+def find_task(name: str) -> TaskKind:
     import importlib
 
-    package = {"captions": "captioning", "retrieval": "retrieval", "tags": "tagging"}[name]
-    module: Any = importlib.import_module(f"seetell.learn.tasks.{package}.task")
-    found: Family = module
+    module: Any = importlib.import_module(f"seetell.learn.tasks.{name}.task")
+    found: TaskKind = module
     return found
 
 
@@ -222,7 +221,7 @@ def train(
         features = make_features(recipe, dataset, SPLITS, root=root, progress=progress, say=say)
     torch.manual_seed(recipe.training.seed)
     warm_start = WarmStart.of(recipe)
-    setup = family(recipe.family).setup(TrainingData(recipe, dataset, features, warm_start, progress))
+    setup = find_task(recipe.task).setup(TrainingData(recipe, dataset, features, warm_start, progress))
     if warm_start is not None:
         assert setup.vocabulary is not None
         same = setup.vocabulary.words == warm_start.vocabulary.words
@@ -239,7 +238,7 @@ def train(
             say(_line(record, len(history)))
             board(record, len(history))
             write_history(out, history)
-            curves.draw({recipe.name: history}, curves.SHOWN[recipe.family], out / "curves.png", recipe.name)
+            curves.draw({recipe.name: history}, curves.SHOWN[recipe.task], out / "curves.png", recipe.name)
 
     loop.log = log
     loop.fit(resume=resume)

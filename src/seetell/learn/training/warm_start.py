@@ -25,7 +25,7 @@ from seetell.learn.recipes import Recipe, load
 from seetell.learn.training import checkpoints
 from seetell.text import Vocabulary
 
-HEADS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}
+HEADS = {"captioning": "captioner", "tagging": "tagger", "retrieval": "retriever"}
 SHARED = {  # what the old run and the new one must agree on; of the model everything
     "encoder": ("name", "layout", "crops", "view", "size", "transform", "components", "later_stages"),
     "text": ("tokenizer", "vectors", "extra_words"),
@@ -57,7 +57,7 @@ def recipe_from(name: str | Path, start: str, *, settings: Sequence[str] = (), *
     texts are read, are as there; `settings` come last."""
     settings = [*settings, f"training.start_from={json.dumps(start, ensure_ascii=False)}"]
     recipe = load(name, settings=settings, **how)
-    before = settings_of(start, recipe.family)
+    before = settings_of(start, recipe.task)
     if not before or before["model"].get("kind") != recipe.model.get("kind"):
         return recipe  # another model: what does not fit is said when the weights are loaded
     content = recipe.to_json()
@@ -105,8 +105,8 @@ class WarmStart:
     @classmethod
     def _of_bundle(cls, recipe: Recipe) -> "WarmStart":
         bundle = Bundle.open(find(recipe.training.start_from))
-        kind, name = HEADS[recipe.family], recipe.training.start_from
-        vocabulary = bundle.vocabulary(_head(bundle.manifest, recipe.family, name).vocabulary)
+        kind, name = HEADS[recipe.task], recipe.training.start_from
+        vocabulary = bundle.vocabulary(_head(bundle.manifest, recipe.task, name).vocabulary)
         return cls(name, head_weights(bundle, kind), vocabulary, bundle.manifest.encoder.fingerprint)
 
     def has(self, module: nn.Module, prefix: str) -> bool:

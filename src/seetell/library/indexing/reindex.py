@@ -14,7 +14,7 @@ from seetell.library.records import LibraryImage, Problem, Report
 from seetell.library.storage import store
 from seetell.library.storage.database import Database
 from seetell.progress import Progress
-from seetell.runtime import Described, Model
+from seetell.runtime import Description, Model
 
 
 def move(
@@ -55,7 +55,7 @@ def move(
             under_way.append((image, file))
             yield file
 
-    done: list[tuple[LibraryImage, Described]] = []
+    done: list[tuple[LibraryImage, Description]] = []
     with progress.task("Reindexing", total=total, unit="images", skipped=total - len(todo)) as task:
         for said in model.describe(source()):
             image, _ = under_way.popleft()
@@ -75,7 +75,7 @@ def move(
     return report
 
 
-def _write(database: Database, number: int, done: list[tuple[LibraryImage, Described]], report: Report) -> int:
+def _write(database: Database, number: int, done: list[tuple[LibraryImage, Description]], report: Report) -> int:
     with database.write() as connection:
         for image, said in done:
             store.add_told(connection, image.id, number, said)

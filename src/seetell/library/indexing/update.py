@@ -15,7 +15,7 @@ from seetell.library.records import Problem, Report
 from seetell.library.storage import edits, store
 from seetell.library.storage.database import Database
 from seetell.progress import Progress, Task
-from seetell.runtime import Described, Model
+from seetell.runtime import Description, Model
 
 BATCH = 64  # images written at once,
 SECONDS = 2.0  # or as many as were told in this time
@@ -23,7 +23,7 @@ SECONDS = 2.0  # or as many as were told in this time
 # If nothing is new, no model is loaded.
 OpensModel = Callable[[], Model]
 # Results in the order of the images; it may end early if it was told to stop.
-Describes = Callable[[Iterator[PendingFile]], Iterator[Described]]
+Describes = Callable[[Iterator[PendingFile]], Iterator[Description]]
 
 
 def update(
@@ -87,7 +87,7 @@ class _Telling:
     keep_up: Callable[[], None]
     under_way: deque[PendingFile] = field(default_factory=deque)
     same: dict[bytes, list[PendingFile]] = field(default_factory=dict)  # files of what is under way, by content
-    done: list[tuple[PendingFile, Described]] = field(default_factory=list)
+    done: list[tuple[PendingFile, Description]] = field(default_factory=list)
     linked: list[tuple[PendingFile, int]] = field(default_factory=list)
     unreadable: list[tuple[PendingFile, str]] = field(default_factory=list)
     written: float = field(default_factory=time.monotonic)
@@ -177,7 +177,7 @@ class _Telling:
         note = f"{len(self.report.problems)} unreadable" if self.report.problems else None
         self.task.advance(len(done) + len(linked) + files, note=note)
 
-    def _add(self, connection: sqlite3.Connection, file: PendingFile, said: Described, told: list[int]) -> int:
+    def _add(self, connection: sqlite3.Connection, file: PendingFile, said: Description, told: list[int]) -> int:
         """Write one image with all its files; how many there are beside the first."""
         files = self.same[file.hash]
         if said.error is not None or file.facts is None:

@@ -24,7 +24,7 @@ from seetell.bundle import Bundle
 from seetell.errors import ImageError, MissingExtraError
 from seetell.library.indexing.pending import Facts, PendingFile
 from seetell.library.records import LibraryError
-from seetell.runtime import Caption, Described, Model, Tag
+from seetell.runtime import Caption, Description, Model, Tag
 
 ROUND = 32_768  # images that are hashed and handed out at once; workers start anew with each round
 AT_ONCE = 32  # images that a worker gets at once
@@ -33,7 +33,7 @@ STORE = 256_000_000  # bytes that a cluster on this computer may hold between pr
 
 def describer(
     find_bundle: Callable[[], Bundle], address: str, stop: threading.Event
-) -> Callable[[Iterator[PendingFile]], Iterator[Described]]:
+) -> Callable[[Iterator[PendingFile]], Iterator[Description]]:
     """What stands in for `Model.describe`: results in the order of the images, whose `facts` are filled in.
 
     Args:
@@ -45,7 +45,7 @@ def describer(
     except ImportError:
         raise MissingExtraError("Ray", "scale") from None
 
-    def describe(files: Iterator[PendingFile]) -> Iterator[Described]:
+    def describe(files: Iterator[PendingFile]) -> Iterator[Description]:
         bundle = find_bundle()
         with _cluster(address):
             while some := list(itertools.islice(files, ROUND)):
@@ -152,7 +152,7 @@ class _Worker:
         return {"said": np.array(texts, object), "vector": np.array(vectors, object)}
 
 
-def _sent(file: PendingFile, said: Described) -> str:
+def _sent(file: PendingFile, said: Description) -> str:
     """All but the embedding, as JSON, which keeps every digit."""
     if said.error is not None or file.facts is None:
         return json.dumps({"error": said.error.problem if said.error is not None else "it cannot be read"})
@@ -160,12 +160,12 @@ def _sent(file: PendingFile, said: Described) -> str:
     return json.dumps({"caption": said.text, "tags": tags, "facts": astuple(file.facts)})
 
 
-def _received(file: PendingFile, row: dict[str, Any]) -> Described:
+def _received(file: PendingFile, row: dict[str, Any]) -> Description:
     said = json.loads(row["said"])
     if "error" in said:
-        return Described(file.path, ImageError(said["error"], where=file.path))
+        return Description(file.path, ImageError(said["error"], where=file.path))
     file.facts = Facts(*said["facts"])
     nothing = np.zeros(0)
     captions = (Caption(said["caption"], (), nothing, None, None, 0.0, 0.0),) if said["caption"] else ()
     vector = np.frombuffer(row["vector"], "<f4") if row["vector"] else None
-    return Described(file.path, None, captions, tuple(Tag(*tag) for tag in said["tags"]), vector)
+    return Description(file.path, None, captions, tuple(Tag(*tag) for tag in said["tags"]), vector)

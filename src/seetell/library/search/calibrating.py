@@ -49,7 +49,7 @@ def fit(
     by_number = dict(zip(loaded.tolist(), vectors, strict=True))
     found = []
     for images, questions in (
-        (False, retriever.texts(texts)),
+        (False, retriever.embed_texts(texts)),
         (True, np.stack([by_number[number] for number in numbers])),
     ):
         s, z = np.empty((2, len(numbers), len(numbers)))
@@ -67,7 +67,7 @@ def judged(space: Space, retriever: Retriever, judgements: Sequence[tuple[str, i
     """The calibration of texts from a person's judgements: a question, an image's number, whether it matches."""
     s, z, y = [], [], []
     texts = sorted({text for text, _, _ in judgements})
-    for text, question in zip(texts, retriever.texts(texts), strict=True):
+    for text, question in zip(texts, retriever.embed_texts(texts), strict=True):
         rows = [(number, matches) for each, number, matches in judgements if each == text]
         scores = space.scores(question, [number for number, _ in rows]).astype(np.float64)
         there = ~np.isnan(scores)

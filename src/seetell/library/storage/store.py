@@ -14,7 +14,7 @@ from seetell.bundle import Manifest
 from seetell.images.metadata import plain
 from seetell.library.indexing.pending import Facts
 from seetell.library.records import LibraryError, LibraryImage
-from seetell.runtime import Described, Tag
+from seetell.runtime import Description, Tag
 
 Connection = sqlite3.Connection
 Floats = NDArray[np.float32]
@@ -86,7 +86,7 @@ def add_image(connection: Connection, digest: bytes, facts: Facts) -> int:
     return int(connection.execute("SELECT id FROM images WHERE hash = ?", (digest,)).fetchone()[0])
 
 
-def add_told(connection: Connection, image: int, bundle: int, said: Described) -> None:
+def add_told(connection: Connection, image: int, bundle: int, said: Description) -> None:
     vector = None if said.embedding is None else np.ascontiguousarray(said.embedding, "<f4").tobytes()
     tags = json.dumps([[tag.label, round(tag.confidence, 4)] for tag in said.tags], ensure_ascii=False)
     connection.execute(

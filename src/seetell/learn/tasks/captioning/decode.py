@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from seetell.decoding import Decoded, Rules, beam_search, greedy
-from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.decoder import TorchDecoder
 from seetell.learn.recipes import RecipeError
 from seetell.learn.training.inputs import ImageInputs
@@ -62,7 +62,7 @@ class DecodingSettings:
 
 
 def tell(
-    model: Captioner,
+    model: CaptionModel,
     images: ImageInputs,
     vocabulary: Vocabulary,
     settings: DecodingSettings,

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from seetell.learn.losses.captions import CrossEntropy, DoublyStochastic, HardAttentionRule, Per, word_log_likelihoods
-from seetell.learn.models.captioner import Captioner, Teacher
+from seetell.learn.models.captioner import CaptionModel, Teacher
 from seetell.learn.recipes import RecipeError
 
 Logs = dict[str, Tensor]
@@ -33,7 +33,7 @@ class Objective(nn.Module):
 
     by_image = False  # whether an epoch goes once through the images, and not through all captions
 
-    def forward(self, model: Captioner, batch: Batch) -> tuple[Tensor, Logs]:
+    def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         raise NotImplementedError
 
 
@@ -56,7 +56,7 @@ class Likelihood(Objective):
         self.regularisation = DoublyStochastic(doubly_stochastic) if doubly_stochastic else None
         self.sampling = sampling
 
-    def forward(self, model: Captioner, batch: Batch) -> tuple[Tensor, Logs]:
+    def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         read, words, mask = split(batch.tokens)
         if self.sampling:
             read = self._mixed(model, batch, read, mask)
@@ -69,7 +69,7 @@ class Likelihood(Objective):
         return loss, logs
 
     @torch.no_grad()
-    def _mixed(self, model: Captioner, batch: Batch, read: Tensor, mask: Tensor) -> Tensor:
+    def _mixed(self, model: CaptionModel, batch: Batch, read: Tensor, mask: Tensor) -> Tensor:
         """The captions with some words, never the first mark, replaced by the model's own."""
         logits = model(batch.features, read, batch.rows).logits[:, :-1]  # what it expects at places 1 … T − 1
         logits[:, :, 0] = float("-inf")  # never padding
@@ -92,7 +92,7 @@ class HardAttention(Objective):
         super().__init__()
         self.rule = HardAttentionRule(lambda_r, lambda_e, decay, baseline, per)
 
-    def forward(self, model: Captioner, batch: Batch) -> tuple[Tensor, Logs]:
+    def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         read, words, mask = split(batch.tokens)
         taught = model(batch.features, read, batch.rows)
         likelihoods = word_log_likelihoods(taught.logits, words)

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from seetell.decoding import Decoded, Rules, greedy, sample
 from seetell.learn.losses.captions import CrossEntropy, SelfCritical, others_mean, word_log_likelihoods
-from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.decoder import TorchDecoder
 from seetell.learn.recipes import RecipeError
 from seetell.learn.tasks.captioning.objectives import Batch, Logs, Objective, split
@@ -94,7 +94,7 @@ class SelfCriticalObjective(Objective):
         self.rewards = Rewards(references, reward or {"cider": 1.0})
         self.loss, self.cross_entropy = SelfCritical(per="word"), CrossEntropy()
 
-    def forward(self, model: Captioner, batch: Batch) -> tuple[Tensor, Logs]:
+    def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         trained = model.training
         model.eval()
         try:
@@ -107,7 +107,7 @@ class SelfCriticalObjective(Objective):
             loss = loss + self.likelihood * told
         return loss, logs
 
-    def _reinforce(self, model: Captioner, batch: Batch) -> tuple[Tensor, Logs]:
+    def _reinforce(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         decoder, features = TorchDecoder(model), batch.features.cpu().numpy()
         drawn = sample(
             decoder, features, self.rules, samples=self.samples, temperature=self.temperature, seed=int(batch.seed)

@@ -10,10 +10,10 @@ from PIL import Image
 from seetell.data import Record
 from seetell.decoding import Decoded
 from seetell.figures.attention import Told, attention_sheet
-from seetell.figures.captions import Captioned, caption_sheets
+from seetell.figures.captions import CaptionExample, caption_sheets
 from seetell.figures.sheet import save_image
 from seetell.images import decode
-from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.reproduction.page import Figure, Heading, Page, Paragraph
 from seetell.learn.tasks.captioning.decode import DecodingSettings, sentences, tell
 from seetell.learn.training.inputs import ImageInputs
@@ -26,7 +26,7 @@ def told_by(run: Run, images: ImageInputs, places: np.ndarray | None = None) -> 
     """What a run's best model tells of some images, by the run's own decoding."""
     assert run.vocabulary is not None
     settings = DecodingSettings.of(run.recipe.decoding)
-    return tell(cast(Captioner, run.model()), images, run.vocabulary, settings, places=places)
+    return tell(cast(CaptionModel, run.model()), images, run.vocabulary, settings, places=places)
 
 
 def write_caption_sheets(
@@ -53,7 +53,7 @@ def write_caption_sheets(
     captions = [" ".join(words) for words in sentences(told, run.vocabulary)]
     scores = score_captions(captions, [record.captions for record in records], meteor=False).per_image["cider"]
     captioned = [
-        Captioned(lambda record=record: _open(record), caption, record.captions, float(score))  # type: ignore[misc]
+        CaptionExample(lambda record=record: _open(record), caption, record.captions, float(score))  # type: ignore[misc]
         for record, caption, score in zip(records, captions, scores, strict=True)
     ]
     page = Page(f"What {run.recipe.name} tells")

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from seetell.data import Dataset, Record
 from seetell.learn.losses.settings import made
-from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.recipes import Phase, Recipe, RecipeError
 from seetell.learn.reproduction.caption_figures import ToldCaption, write_captions
 from seetell.learn.tasks.base import Task, Validation
@@ -69,7 +69,7 @@ class CaptionTask(Task):
 
     def __init__(
         self,
-        model: Captioner,
+        model: CaptionModel,
         recipe: Recipe,
         train: CaptionedImages,
         validation: CaptionedImages,
@@ -87,8 +87,8 @@ class CaptionTask(Task):
             )
 
     @property
-    def captioner(self) -> Captioner:
-        return cast(Captioner, self.model)
+    def captioner(self) -> CaptionModel:
+        return cast(CaptionModel, self.model)
 
     def begin(self, phase: Phase) -> None:
         settings = dict(phase.loss)
@@ -149,7 +149,7 @@ class CaptionTask(Task):
 
 
 @torch.inference_mode()
-def under_teacher(model: Captioner, data: CaptionedImages, places: np.ndarray) -> float:
+def under_teacher(model: CaptionModel, data: CaptionedImages, places: np.ndarray) -> float:
     """Next-word accuracy in per cent on captions of some images, the first of each."""
     device = next(model.parameters()).device
     first = np.searchsorted(data.owners, places)
@@ -192,7 +192,7 @@ def setup(training_data: TrainingData) -> Setup:
     model = build_model(recipe, training_data.features.layout, given, transform=transform, vectors=vectors)
     train = CaptionedImages.of(train_records, train_images, tokenizer, vocabulary, text.maximum_words)
     validation = CaptionedImages.of(validation_records, validation_images, tokenizer, vocabulary)
-    return Setup(CaptionTask(cast(Captioner, model), recipe, train, validation, vocabulary), vocabulary, given)
+    return Setup(CaptionTask(cast(CaptionModel, model), recipe, train, validation, vocabulary), vocabulary, given)
 
 
 def evaluate(run: Run, training_data: TrainingData, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def evaluate(run: Run, training_data: TrainingData, split: str, options: Mapping
     known = DecodingSettings.__dataclass_fields__
     chosen = {key: value for key, value in options.items() if key in known and (key, value) != ("beam", 0)}
     settings = DecodingSettings.of({**run.recipe.decoding, **chosen})
-    model = cast(Captioner, run.model())
+    model = cast(CaptionModel, run.model())
     started = time.monotonic()
     decoded = tell(model, images, run.vocabulary, settings)
     seconds = time.monotonic() - started

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from seetell.data import Record
-from seetell.evaluation.retrieval_sheet import Embedded
+from seetell.evaluation.retrieval_sheet import EmbeddedSplit
 from seetell.learn.losses import CollapseDetector, ranking_loss, similarity_by_name, started_above
 from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.models.sentences import sentence_vocabulary
@@ -209,7 +209,7 @@ def evaluate(run: Run, training_data: TrainingData, split: str, options: Mapping
     if folder := options.get("sheet"):
         captions = [caption for record in records for caption in record.captions]
         about = f"{training_data.dataset.name}, split {split}: {scores.protocol}; sum of recalls {scores.sum_of_recalls:.1f}."
-        embedded = Embedded(records, captions, seen, read, data.owners, similarity)
+        embedded = EmbeddedSplit(records, captions, seen, read, data.owners, similarity)
         write_retrieval_sheets(embedded, Path(folder), title=f"What {run.recipe.name} finds", about=about)
     report: dict[str, Any] = {"metrics": scores.as_dict(), "protocol": scores.protocol, "images": len(records)}
     if fresh := _with_unseen_words(records, training_data.dataset.split("train") if split != "train" else ()):

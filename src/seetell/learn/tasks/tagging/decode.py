@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from seetell.decoding import Decoded, Rules, beam_search, greedy, label_confidences, step_confidences
-from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
 from seetell.learn.recipes import RecipeError
@@ -71,7 +71,7 @@ class TaggingSettings:
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TagPredictions:
     """What a tagger said of some images, by label of the vocabulary: (images, labels) each.
 
     Args:
@@ -113,23 +113,23 @@ def tag(
     *,
     places: NDArray[np.int64] | None = None,
     testing: bool = False,
-) -> Tagged:
+) -> TagPredictions:
     """Tag images, or those at `places`, with a model of either kind, which must be in evaluation mode."""
     if isinstance(model, Scorer):
         return choose_labels(model, all_logits(model, images, places), settings)
     beam = settings.beam if testing else settings.validation_beam
-    return tell_labels(cast(Captioner, model), images, vocabulary, settings, beam=beam, places=places)
+    return tell_labels(cast(CaptionModel, model), images, vocabulary, settings, beam=beam, places=places)
 
 
 def tell_labels(
-    model: Captioner,
+    model: CaptionModel,
     images: ImageInputs,
     vocabulary: Vocabulary,
     settings: TaggingSettings,
     *,
     beam: int,
     places: NDArray[np.int64] | None = None,
-) -> Tagged:
+) -> TagPredictions:
     """Tell each image's labels, none twice.
 
     With a beam, the confidence of a label is the share of the beams' probability that is in sequences with it; without,
@@ -160,7 +160,7 @@ def tell_labels(
             sure = step_confidences(found[0]) if beam == 1 else label_confidences(found)
             confidence[row, [label - first for label in sure]] = list(sure.values())
             told.append(found[0])
-    return Tagged(chosen, confidence, told)
+    return TagPredictions(chosen, confidence, told)
 
 
 @torch.inference_mode()
@@ -175,9 +175,9 @@ def all_logits(model: nn.Module, images: ImageInputs, places: NDArray[np.int64] 
     return torch.cat(parts).numpy()
 
 
-def choose_labels(model: Scorer, logits: NDArray[Any], settings: TaggingSettings) -> Tagged:
+def choose_labels(model: Scorer, logits: NDArray[Any], settings: TaggingSettings) -> TagPredictions:
     """Labels by a classifier's logits."""
     confidence = model.confidence(torch.from_numpy(logits)).double().cpu().numpy()
     if settings.choose == "top":
-        return Tagged(top_labels(logits, settings.top), confidence)
-    return Tagged(logits > model.thresholds.cpu().numpy(), confidence)
+        return TagPredictions(top_labels(logits, settings.top), confidence)
+    return TagPredictions(logits > model.thresholds.cpu().numpy(), confidence)

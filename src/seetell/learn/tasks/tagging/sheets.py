@@ -14,7 +14,7 @@ from seetell.figures.tags import TaggedImage, tag_sheet
 from seetell.images import decode
 from seetell.learn.reproduction.page import Figure, Heading, Page, Paragraph
 from seetell.learn.tasks.tagging.data import LabelledImages
-from seetell.learn.tasks.tagging.decode import Tagged
+from seetell.learn.tasks.tagging.decode import TagPredictions
 from seetell.learn.tasks.tagging.figures import summary, summary_blocks
 from seetell.text import Vocabulary
 
@@ -23,7 +23,7 @@ def write_tag_sheets(
     name: str,
     records: Sequence[Record],
     data: LabelledImages,
-    tagged: Tagged,
+    tagged: TagPredictions,
     vocabulary: Vocabulary,
     history: Sequence[Mapping[str, Any]],
     out: Path,

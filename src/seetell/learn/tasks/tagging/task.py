@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from seetell.learn.losses.captions import CrossEntropy
 from seetell.learn.losses.tags import LOSSES, tag_loss
-from seetell.learn.models.captioner import Captioner
+from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.recipes import Phase, Recipe, RecipeError
 from seetell.learn.tasks.base import Task, Validation
@@ -54,7 +54,7 @@ class TagTask(Task):
 
     def begin(self, phase: Phase) -> None:
         settings = dict(phase.loss)
-        kind, tells = settings.get("kind"), isinstance(self.model, Captioner)
+        kind, tells = settings.get("kind"), isinstance(self.model, CaptionModel)
         if tells != (kind == SEQUENCE):
             right = SEQUENCE if tells else ", ".join(LOSSES)
             raise RecipeError(
