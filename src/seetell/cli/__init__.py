@@ -12,7 +12,6 @@ from seetell.cli.index import index
 from seetell.cli.learn_export import export
 from seetell.cli.learn_features import features
 from seetell.cli.learn_reproduce import reproduce
-from seetell.cli.learn_results import results
 from seetell.cli.learn_train import train
 from seetell.cli.learn_tune import tune
 from seetell.cli.library import app as library
@@ -52,7 +51,6 @@ app.command()(evaluate)
 learn.command()(export)
 learn.command()(features)
 learn.command()(reproduce)
-learn.command()(results)
 learn.command()(train)
 learn.command()(tune)
 
