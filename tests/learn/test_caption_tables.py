@@ -27,7 +27,7 @@ def test_rows_are_caption_recipes(name: str) -> None:
 
 
 def test_rows_without_training_and_rows_tested_again(tmp_path: Path) -> None:
-    """Retrieval-based and template-based captions, a trained model decoded greedily, and their page without the runs."""
+    """Baselines, a trained model decoded greedily, and their page without the runs."""
     records, out = tmp_path / "site" / "rows", tmp_path / "out"
     rows = ["retrieval-based", "template-based"]
     vaishali = Reproduction(table("vaishali"), ["scenes:40"], out, settings=SMALL)
