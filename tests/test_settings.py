@@ -1,6 +1,6 @@
 """The typed settings layer: what is accepted, and what errors say."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 from msgspec import Meta
@@ -70,3 +70,14 @@ def test_differences_name_nested_keys() -> None:
     assert differences(before, after) == ["model.units", "phases.1.epochs"]
     assert differences(before, before) == []
     assert differences({"model": {}}, {"model": {"new": 1}}) == ["model.new", "model"]
+
+
+def test_a_choice_that_does_not_exist_is_answered_with_the_nearest() -> None:
+    class Choice(Settings, frozen=True):
+        optimiser: Literal["adam", "rmsprop"] = "adam"
+        crops: Literal[1, 10] = 1
+
+    with pytest.raises(SeetellError, match=r"f: optimiser is 'rmsprob'. Did you mean 'rmsprop'\?"):
+        read(Choice, {"optimiser": "rmsprob"}, where="f")
+    with pytest.raises(SeetellError, match=r"f: crops is 3. Choose one of: 1, 10"):
+        read(Choice, {"crops": 3}, where="f")

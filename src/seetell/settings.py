@@ -24,6 +24,7 @@ Read = TypeVar("Read")
 
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING = re.compile(r"Object missing required field `(.*)`")
+_ENUM = re.compile(r"Invalid enum value (.*)")
 _EXPECTED = re.compile(r"Expected (.*?)(?:, got .*)?")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _TYPES = {
@@ -130,6 +131,9 @@ def _raise(kind: Any, content: object, message: str, where: str, remedy: str, er
         raise error(f"there is no setting {unknown[1]!r}", where=place, remedy=did_you_mean(unknown[1], known))
     if missing := _MISSING.fullmatch(problem):
         raise error(f"{missing[1]} is missing", where=place, remedy=remedy)
+    if _ENUM.fullmatch(problem):
+        value, known = _value_at(content, steps), [str(each) for each in get_args(_type_at(kind, steps))]
+        raise error(f"{key or 'it'} is {_shown(value)}", where=where, remedy=did_you_mean(str(value), known))
     if expected := _EXPECTED.fullmatch(problem):
         problem = f"{key or 'it'} is {_shown(_value_at(content, steps))}; expected {_wanted(expected[1])}"
         raise error(problem, where=where, remedy=remedy)
