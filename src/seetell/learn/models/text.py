@@ -61,11 +61,14 @@ class WordVectors(nn.Module):
         return mapped + correction
 
 
-def run_packed(network: nn.GRU, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+def run_packed(network: nn.Module, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Run a recurrent network over sentences of differing length without spending a step on padding.
 
     Returns every step's output (B, T, H × directions) and the final state of the last layer (B, H × directions).
     """
+    if not isinstance(network, nn.GRU):  # its counterpart in an exported graph, which takes the lengths itself
+        steps, final = network(words, lengths)
+        return steps, final
     packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
     outputs, final = network(packed)
     steps, _ = pad_packed_sequence(outputs, batch_first=True, total_length=words.shape[1])

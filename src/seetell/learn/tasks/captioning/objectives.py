@@ -1,4 +1,4 @@
-"""What a captioner is trained by: the objectives that a recipe's `[[phases]]` may name as their `loss`."""
+"""The objectives of captioning: what a phase of a recipe may name as its `loss`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class Batch:
     tokens: Tensor  # (B, T): from `<start>` to `<end>`, then padding (0)
     features: Tensor  # (P, …)
     rows: Tensor  # (B,): the image of each caption
-    images: Tensor  # (P,): positions in the training split
-    seed: Tensor  # (): for what is drawn outside PyTorch
+    images: Tensor  # (P,): indices in the training split
+    seed: Tensor  # (): for sampling outside PyTorch
 
     @classmethod
     def of(cls, tensors: Sequence[Tensor]) -> "Batch":
@@ -29,9 +29,9 @@ class Batch:
 
 
 class Objective(nn.Module):
-    """A loss that asks the model what it needs."""
+    """A loss that runs the model itself."""
 
-    by_image = False  # whether an epoch goes once through the images, and not through all captions
+    by_image = False  # whether an epoch is one pass over the images instead of all captions
 
     def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         raise NotImplementedError
@@ -41,11 +41,11 @@ class Likelihood(Objective):
     """−log p(y | a), and for attending models λ Σ_i (1 − Σ_t α_ti)² (Xu, equation 9).
 
     Args:
-        smoothing: share of a word's probability spread over the vocabulary.
+        smoothing: share of a word's probability spread over the vocabulary (label smoothing).
         per: mean over words or over sentences; the paper's λ belongs to sentences.
-        doubly_stochastic: λ; 0: no such term.
-        sampling: scheduled sampling (Bengio et al.): this share of the words that are read is replaced by words drawn
-            from what the model itself expects there after reading the true caption.
+        doubly_stochastic: λ; 0 leaves the term out.
+        sampling: scheduled sampling (Bengio et al.): this share of the input words is replaced by words drawn from the
+            model's own distribution after the true words before them.
     """
 
     def __init__(
@@ -60,18 +60,18 @@ class Likelihood(Objective):
         read, words, mask = split(batch.tokens)
         if self.sampling:
             read = self._mixed(model, batch, read, mask)
-        taught = model(batch.features, read, batch.rows)
-        loss = self.cross_entropy(taught.logits, words, mask)
+        output = model(batch.features, read, batch.rows)
+        loss = self.cross_entropy(output.logits, words, mask)
         logs: Logs = {}
         if self.regularisation is not None:
             logs["words"] = loss.detach()
-            loss = loss + self.regularisation(_needed(taught.attention, "doubly_stochastic"), mask)
+            loss = loss + self.regularisation(_needed(output.attention, "doubly_stochastic"), mask)
         return loss, logs
 
     @torch.no_grad()
     def _mixed(self, model: CaptionModel, batch: Batch, read: Tensor, mask: Tensor) -> Tensor:
-        """The captions with some words, never the first mark, replaced by the model's own."""
-        logits = model(batch.features, read, batch.rows).logits[:, :-1]  # what it expects at places 1 … T − 1
+        """The captions with some words, never the start mark, replaced by the model's own."""
+        logits = model(batch.features, read, batch.rows).logits[:, :-1]  # its predictions for positions 1 … T − 1
         logits[:, :, 0] = float("-inf")  # never padding
         expected = torch.multinomial(logits.flatten(0, 1).softmax(1), 1).view(logits.shape[:2])
         replace = (torch.rand_like(expected, dtype=torch.float) < self.sampling) & mask[:, 1:]
@@ -94,25 +94,25 @@ class HardAttention(Objective):
 
     def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         read, words, mask = split(batch.tokens)
-        taught = model(batch.features, read, batch.rows)
-        likelihoods = word_log_likelihoods(taught.logits, words)
-        locations = _needed(taught.log_location, "hard_attention")
-        entropies = _needed(taught.entropy, "hard_attention")
-        loss = self.rule(likelihoods, locations, entropies, mask, taught.expected)
+        output = model(batch.features, read, batch.rows)
+        likelihoods = word_log_likelihoods(output.logits, words)
+        locations = _needed(output.log_location, "hard_attention")
+        entropies = _needed(output.entropy, "hard_attention")
+        loss = self.rule(likelihoods, locations, entropies, mask, output.expected)
         logs = {"words": -(likelihoods.detach() * mask).sum() / mask.sum(), "entropy": entropies.detach()[mask].mean()}
         return loss, logs
 
 
 def split(tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Captions as what is read, what is to be told, and where that is a word: nothing is read where nothing is told."""
+    """Captions as input words, target words, and a mask of the targets; nothing is read where there is no target."""
     words = tokens[:, 1:]
     mask = words != 0
     return tokens[:, :-1] * mask, words, mask
 
 
-def accuracy(taught: Teacher, words: Tensor, mask: Tensor) -> tuple[int, int]:
-    """How many words were told right, and how many there are."""
-    right = (taught.logits.argmax(2) == words) & mask
+def accuracy(output: Teacher, words: Tensor, mask: Tensor) -> tuple[int, int]:
+    """How many words were predicted correctly, and how many there are."""
+    right = (output.logits.argmax(2) == words) & mask
     return int(right.sum()), int(mask.sum())
 
 

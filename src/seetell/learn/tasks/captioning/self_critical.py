@@ -1,14 +1,15 @@
-"""Self-critical training (the reinforcement of Vaishali's survey; Rennie et al.): captions are drawn, scored, and made
+"""Self-critical training (the reinforcement of Vaishali's survey; Rennie et al.): captions are sampled, scored, and made
 more or less probable.
 
-For each image some captions are drawn from the model without gradients, through `seetell.decoding`; each is scored
-against the image's references; then one teacher-forced pass over the drawn captions gives their log-probabilities
-with gradients. The reward is CIDEr, or a mix of metrics, with n-gram statistics of the training split. The end of a
-caption counts as a word, in captions and references alike: otherwise it pays to stop in the middle of a phrase.
+For each image some captions are sampled from the model without gradients, through `seetell.decoding`; each is scored
+against the image's references; then one teacher-forced pass over the samples gives their log-probabilities with
+gradients. The reward is CIDEr, or a mix of metrics, with n-gram statistics of the training split. The end of a caption
+counts as a word in captions and references; otherwise it would pay to stop in the middle of a phrase.
 
 The baseline is the mean reward of an image's other samples, or the reward of its greedy caption as in the original.
 
-Both passes are made in evaluation mode, without dropout: the probabilities that are changed are those drawn from.
+Both passes are made in evaluation mode, without dropout, so that the distribution that is updated is the one that was
+sampled from.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,11 +33,11 @@ METRICS = ("cider", "bleu4")
 
 
 class Rewards:
-    """Scores drawn captions, as numbers of words, against the training split's references.
+    """Scores sampled captions, as word indices, against the training split's references.
 
     Args:
         references: each training image's captions, with the end mark.
-        weights: what each metric counts; in units of one, not per cent.
+        weights: of each metric, as a fraction and not in per cent.
     """
 
     def __init__(self, references: Sequence[Sequence[Sequence[int]]], weights: Mapping[str, float]) -> None:
@@ -48,7 +49,7 @@ class Rewards:
         self.cider = Cider(references) if weights.get("cider") else None
 
     def __call__(self, captions: Sequence[Sequence[int]], images: np.ndarray) -> np.ndarray:
-        """One reward a caption; `images` says which image each is of."""
+        """One reward per caption; `images` is the image of each."""
         total = np.zeros(len(captions))
         if self.cider is not None:
             total += self.weights["cider"] * self.cider.scores(captions, images) / 100
@@ -59,15 +60,17 @@ class Rewards:
 
 
 class SelfCriticalObjective(Objective):
-    """Args:
-    references: each training image's captions as numbers of words, with the end mark.
-    rules: how captions are written.
-    samples: how many are drawn for each image.
-    baseline: "others" (the mean of an image's other samples) or "greedy".
-    reward: metric → weight.
-    likelihood: the weight of −log p(y | a), which keeps the language in order.
-    temperature: what is drawn from, and made more probable, is the model's distribution with its logits divided by
-        this. Smoothed labels leave a tenth of every word's probability to rubbish; below 1, less of it is drawn.
+    """The self-critical loss, with an optional likelihood term.
+
+    Args:
+        references: each training image's captions as word indices, with the end mark.
+        rules: how captions are generated.
+        samples: captions sampled for each image.
+        baseline: "others" (the mean of an image's other samples) or "greedy".
+        reward: metric → weight.
+        likelihood: the weight of −log p(y | a), which keeps the language fluent.
+        temperature: divides the logits of the distribution that is sampled from and updated. Label smoothing leaves a
+            tenth of every word's probability to noise; below 1, less of it is sampled.
     """
 
     by_image = True
@@ -103,8 +106,8 @@ class SelfCriticalObjective(Objective):
             model.train(trained)
         if self.likelihood:
             read, words, mask = split(batch.tokens)
-            told = self.cross_entropy(model(batch.features, read, batch.rows).logits, words, mask)
-            loss = loss + self.likelihood * told
+            likelihood = self.cross_entropy(model(batch.features, read, batch.rows).logits, words, mask)
+            loss = loss + self.likelihood * likelihood
         return loss, logs
 
     def _reinforce(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
@@ -123,7 +126,7 @@ class SelfCriticalObjective(Objective):
             baselines = others_mean(rewards.view(-1, self.samples)).flatten()
         read, words, mask = split(self._padded(captions).to(batch.features.device))
         logits = model(batch.features, read, torch.from_numpy(of).to(read.device)).logits
-        # What is never drawn has no share in the distribution that captions were drawn from.
+        # Words that are never sampled have no share in the distribution that captions were sampled from.
         never = torch.tensor([self.rules.start, *self.rules.forbidden], device=logits.device)
         likelihoods = word_log_likelihoods(
             logits.index_fill(2, never, float("-inf")) / self.temperature, words.masked_fill(~mask, self.rules.end)
