@@ -1,4 +1,4 @@
-"""The `loss` table of a recipe's phases, one struct per kind of loss. No PyTorch here: reading a recipe must stay cheap.
+"""The `loss` table of a recipe's phases, one struct per kind of loss. No PyTorch here: reading recipes stays cheap.
 
 `seetell.learn.losses` has the classes: `RANKING_LOSSES`, `CAPTION_LOSSES` and `TAG_LOSSES` map each kind to its struct
 and its class.

@@ -154,9 +154,9 @@ class TrainingSettings(Settings, frozen=True):
         optimiser: "adam", "adamw" or "rmsprop".
         weight_decay: as the optimiser defines it.
         clip: largest norm of the gradient; 0: not clipped.
-        captions: how an epoch goes through the captions. "one": a random caption per image; "all"; retrieval:
-            "together": an image's captions in one batch; captioning: "all" in batches of one length, "mixed" lengths, or
-            all captions of some "images" per batch.
+        captions: how an epoch goes through the captions: "one" random caption per image, or "all" of them. Retrieval
+            also has "together" (an image's captions in one batch); captioning, whose "all" makes batches of one
+            length, has "mixed" (lengths) and "images" (all captions of some images per batch).
         average: decay of a running average of the weights, which is then validated and kept; 0: none.
         precision: as in Lightning Fabric.
         seed: of everything random.
@@ -204,8 +204,8 @@ class Recipe(Settings, frozen=True):
     text: TextSettings = TextSettings()
     training: TrainingSettings = TrainingSettings()
     decoding: ReadDecoding = RetrievalDecoding()
-    tune: dict[str, Any] = {}
-    published: dict[str, Any] = {}
+    tune: dict[str, Any] = msgspec.field(default_factory=dict)
+    published: dict[str, Any] = msgspec.field(default_factory=dict)
     budget: BudgetName = "two-cores"
 
     def to_json(self) -> dict[str, Any]:
@@ -295,7 +295,11 @@ def _read_loss(phase: object, settings: Mapping[str, Any], where: str) -> object
         case _:
             kinds = SEQUENCE_LOSS_SETTINGS if isinstance(model, LabelSequenceSettings) else TAG_LOSS_SETTINGS
     kind = phase["loss"].get("kind") if isinstance(phase["loss"], Mapping) else None
-    if kind in {**SEQUENCE_LOSS_SETTINGS, **TAG_LOSS_SETTINGS} and kind not in kinds and isinstance(model, ModelSettings):
+    if (
+        kind in {**SEQUENCE_LOSS_SETTINGS, **TAG_LOSS_SETTINGS}
+        and kind not in kinds
+        and isinstance(model, ModelSettings)
+    ):
         problem = f"the model {model.kind} is not trained by the loss {kind!r}"
         raise RecipeError(problem, where=where, remedy=f"Choose one of: {', '.join(kinds)}")
     return {**phase, "loss": _read_kind(kinds, phase["loss"], "loss", f"{where} loss")}
@@ -322,5 +326,8 @@ def _check_attention(loss: LossSettings, model: ModelSettings, where: str) -> No
         raise RecipeError(problem, where=_join(where, "[model]"), remedy=remedy)
     attends = isinstance(model, AttendSettings | ConvolutionalSettings)
     if isinstance(loss, CrossEntropySettings) and loss.doubly_stochastic and not attends:
-        problem, remedy = "the loss setting doubly_stochastic needs another model", "Set kind = 'attend', or leave it out"
+        problem, remedy = (
+            "the loss setting doubly_stochastic needs another model",
+            "Set kind = 'attend', or leave it out",
+        )
         raise RecipeError(problem, where=_join(where, "[model]"), remedy=remedy)
