@@ -5,7 +5,7 @@ from typing import Literal
 from seetell.settings import Settings
 
 
-class EvaluationOptions(Settings):
+class EvaluationOptions(Settings, frozen=True):
     """Options of an evaluation. None means: as the model was trained or exported.
 
     Args:

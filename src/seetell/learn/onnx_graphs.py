@@ -15,9 +15,7 @@ IR = 8  # what ONNX Runtime 1.17 reads; the exporter writes newer numbers withou
 _NOISY = ("torch.onnx", "torch.export", "torch.__trace", "onnxscript", "onnx_ir")
 
 
-def to_onnx(
-    module: nn.Module, inputs: Mapping[str, Tensor], outputs: Sequence[str], *, any_rows: bool = True
-) -> bytes:
+def to_onnx(module: nn.Module, inputs: Mapping[str, Tensor], outputs: Sequence[str], *, any_rows: bool = True) -> bytes:
     """A module as a self-contained ONNX graph.
 
     Args:

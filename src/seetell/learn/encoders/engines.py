@@ -1,4 +1,4 @@
-"""Engines that run a frozen network: ONNX Runtime on a CPU, where it takes two thirds of PyTorch's time; PyTorch elsewhere.
+"""Engines that run a frozen network: ONNX Runtime on a CPU, in two thirds of PyTorch's time; PyTorch elsewhere.
 
 The graph is made in memory, for one square of one size; for EfficientNet-Lite2 that takes some seconds. The device and
 the network decide which engine runs, never the number of images, so that an image's features do not depend on the
@@ -127,5 +127,7 @@ def fastest_engine(
             return OnnxEngine(ready, layouts, size)
         except Exception as error:  # the exporter and the network's own code may raise anything
             reason = next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
-            progress.message(f"{encoder.name} runs in PyTorch, which is slower: it cannot be exported to ONNX ({reason})")
+            progress.message(
+                f"{encoder.name} runs in PyTorch, which is slower: it cannot be exported to ONNX ({reason})"
+            )
     return TorchEngine(ready, layouts)

@@ -77,8 +77,8 @@ def encode_dataset(
         progress: also gets a message about the disk space needed, and one if the network can only run slowly.
 
     Example:
-        >>> records = open_dataset("scenes:8").records
-        >>> report = encode_dataset(records, Encoder.load("test_efficientnet@random"), ["pooled"], root=Path("features"))
+        >>> records, encoder = open_dataset("scenes:8").records, Encoder.load("test_efficientnet@random")
+        >>> report = encode_dataset(records, encoder, ["pooled"], root=Path("features"))
         >>> len(report.stores["pooled"])
         8
     """

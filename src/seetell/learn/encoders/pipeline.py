@@ -1,8 +1,8 @@
 """Images through a network with every core busy.
 
 Images are read, decoded and prepared ahead of the network. On a CPU the network runs on several images in parallel, one
-thread each: sharing a batch, the cores would wait for each other after every layer. On a GPU one thread feeds the network
-while all cores decode.
+thread each: sharing a batch, the cores would wait for each other after every layer. On a GPU one thread feeds the
+network while all cores decode.
 """
 
 from collections import deque

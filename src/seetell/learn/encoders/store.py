@@ -4,12 +4,12 @@ A store is a folder for one encoder (its weights) × preparation × layout × pr
 
 - `store.json`: a description of the content
 - `values.bin`: the rows, end to end, little-endian
-- `rows.txt`: one line for each batch of rows: its first row, their number, the checksum of their values, their keys (the
-  hash of each image's bytes), and a checksum of the line
+- `rows.txt`: one line for each batch of rows: its first row, their number, the checksum of their values, their keys
+  (the hash of each image's bytes), and a checksum of the line
 
-A batch's values are on disk before its line is. So at whatever moment a writer is killed, a complete line has its values,
-and the next writer truncates everything after it. Writers take a lock for each batch, so that several can add to a store
-at once. Rows never change, and readers need no lock.
+A batch's values are on disk before its line is. So at whatever moment a writer is killed, a complete line has its
+values, and the next writer truncates everything after it. Writers take a lock for each batch, so that several can add
+to a store at once. Rows never change, and readers need no lock.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""From trained models to a bundle: graphs are made, compared with the checkpoints on real inputs, and only then written."""
+"""From trained models to a bundle: it is compared with the checkpoints on real inputs before it is written."""
 
 import dataclasses
 import tempfile
@@ -33,7 +33,7 @@ def build_bundle(
     out: Path,
     info: ModelInfo,
     samples: Samples,
-    options: ExportOptions = ExportOptions(),  # noqa: B008: it is immutable
+    options: ExportOptions = ExportOptions(),  # noqa: B008
     *,
     measurement: Measurement | None = None,
     progress: Progress = SILENT,
@@ -90,9 +90,7 @@ def _check_heads(trained: Sequence[Trained], kept: BaseHeads, options: ExportOpt
         )
 
 
-def _parts(
-    trained: Sequence[Trained], kept: BaseHeads, info: ModelInfo, progress: Progress
-) -> tuple[Manifest, Files]:
+def _parts(trained: Sequence[Trained], kept: BaseHeads, info: ModelInfo, progress: Progress) -> tuple[Manifest, Files]:
     """The whole manifest, and the files that are new."""
     first = trained[0]
     own = (each.layout for each in trained)
@@ -152,9 +150,7 @@ def _with_retry(
 
 
 def _quantized(files: Files, precision: str) -> Files:
-    return {
-        name: quantize_graph(data, precision) if name.endswith(".onnx") else data for name, data in files.items()
-    }
+    return {name: quantize_graph(data, precision) if name.endswith(".onnx") else data for name, data in files.items()}
 
 
 def _measure(model: Model, measurement: Measurement | None, progress: Progress) -> dict[str, Any]:

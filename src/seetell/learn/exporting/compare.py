@@ -31,8 +31,8 @@ class MismatchError(SeetellError):
 def compare(model: Model, trained: Sequence[Trained], images: Sequence[ImageLike], texts: Sequence[str]) -> None:
     """Refuse a bundle whose results differ from those of the checkpoints.
 
-    Heads get the same features as the checkpoint's and must agree to `CLOSE`; captions and tags are also compared end to
-    end, from the image to the words, and must be the same.
+    Heads get the same features as the checkpoint's and must agree to `CLOSE`; captions and tags are also compared end
+    to end, from the image to the words, and must be the same.
     """
     seen = model.encoder.see([named(image, index) for index, image in enumerate(images)])
     if not seen.places:

@@ -77,8 +77,8 @@ class Scores(nn.Module):
 
 
 class OnnxGRU(nn.Module):
-    """A GRU as one node of the graph: ONNX's own, which handles sentences of different lengths as packed sequences do. It
-    stops at each sentence's end, and reads backwards from there. It can be exported, but not run in PyTorch.
+    """A GRU as one node of the graph: ONNX's own, which handles sentences of different lengths as packed sequences do:
+    it stops at each sentence's end, and reads backwards from there. It can be exported, but not run in PyTorch.
 
     Args:
         network: with one layer, biases and batches first. Its weights are stored as ONNX expects them: directions

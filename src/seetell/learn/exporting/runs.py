@@ -31,7 +31,7 @@ def export(
     data: Sequence[str] | None = None,
     split: str = "val",
     measure: int | None = None,
-    options: ExportOptions = ExportOptions(),  # noqa: B008: it is immutable
+    options: ExportOptions = ExportOptions(),  # noqa: B008
     progress: Progress = SILENT,
 ) -> Exported:
     """Export one run, or several that share an encoder, as one model.

@@ -12,6 +12,7 @@ from seetell.files import AnyPath
 from seetell.images import Preparation
 from seetell.learn.encoders import Encoder, LayoutSpec
 from seetell.learn.models.live_encoder import LiveEncoder
+from seetell.learn.recipes import CaptioningDecoding, DecodingSettings, TaggingDecoding
 from seetell.learn.training.run import Run
 from seetell.learn.training.warm_start import HEADS, shared_settings
 from seetell.text import Vocabulary
@@ -37,10 +38,20 @@ class Trained:
     preparation: Preparation
     layout: LayoutSpec
     tokenizer: str
-    decoding: Mapping[str, Any]
+    decoding: DecodingSettings
     scores: tuple[Score, ...] = ()
     data: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def captioning_decoding(self) -> CaptioningDecoding:
+        assert isinstance(self.decoding, CaptioningDecoding)
+        return self.decoding
+
+    @property
+    def tagging_decoding(self) -> TaggingDecoding:
+        assert isinstance(self.decoding, TaggingDecoding)
+        return self.decoding
 
     @classmethod
     def of(cls, run: Run, encoder: Encoder | None = None) -> "Trained":
@@ -106,7 +117,7 @@ def check_compatible(trained: Sequence[Trained]) -> None:
             raise SeetellError(
                 f"this run reads {problem}",
                 where=other.name,
-                remedy="Runs of one model share the encoder and its crops; export this one separately, or train it again",
+                remedy="Runs of one model share the encoder and its crops; export it separately, or train it again",
             )
 
 

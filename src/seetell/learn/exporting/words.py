@@ -1,4 +1,4 @@
-"""The words most similar to an image, as a graph: a captioner retries with them when its caption is not similar enough."""
+"""The words most similar to an image, as a graph: a captioner retries with them when its caption is not similar."""
 
 from collections.abc import Sequence
 

@@ -11,18 +11,17 @@ from torch.nn.functional import normalize
 from seetell.data import Dataset, Record
 from seetell.errors import DatasetError
 from seetell.learn.encoders import Encoder, FullNetworkTransform, LayoutSpec, Principal, Standardise
-from seetell.learn.encoders.layouts import GRID_AND_LEVELS, taken_apart
+from seetell.learn.encoders.layouts import taken_apart
 from seetell.learn.encoders.transform import LevelsBelow
 from seetell.learn.models.later_stages import LaterStages
 from seetell.learn.models.live_encoder import LiveEncoder
-from seetell.learn.recipes import EncoderSettings, Recipe, RecipeError
+from seetell.learn.recipes import EncoderSettings, Recipe
 from seetell.learn.training.features import Features
 from seetell.learn.training.inputs import ImageInputs, LiveImages, StoredFeatures, in_batches
 from seetell.learn.training.warm_start import WarmStart
 from seetell.progress import SILENT, Progress
 from seetell.util import evenly_spaced
 
-TRANSFORMS = ("none", "unit", "standardise", "full_network", "principal")
 FITTED_ON = {"principal": 6_000}  # images: their Gram matrix is decomposed
 CPU = torch.device("cpu")  # an encoder is loaded for real even where a model is built on torch.device("meta")
 FITTED_ON_GRIDS = 2_000  # images: grids are large, and each has many locations
@@ -119,20 +118,7 @@ def _rows(features: Tensor, first: LaterStages | None) -> np.ndarray:
 
 def transform_name(encoder: EncoderSettings) -> str:
     """The transform of a recipe, or its layout's default."""
-    name = encoder.transform or {"pooled": "unit", "full_network": "full_network"}.get(encoder.layout, "none")
-    if name != "none" and encoder.layout == GRID_AND_LEVELS:
-        raise RecipeError(
-            f"{GRID_AND_LEVELS} has a transform of its own",
-            where="[encoder] transform",
-            remedy="Leave it out, or set encoder.layout=grid",
-        )
-    if name not in TRANSFORMS:
-        raise RecipeError(
-            f"there is no transform {name!r}",
-            where="[encoder] transform",
-            remedy=f"Choose one of: {', '.join(TRANSFORMS)}",
-        )
-    return name
+    return encoder.transform or {"pooled": "unit", "full_network": "full_network"}.get(encoder.layout, "none")
 
 
 def empty_transform(encoder: EncoderSettings, layout: LayoutSpec) -> nn.Module:

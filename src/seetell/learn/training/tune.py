@@ -15,7 +15,7 @@ import optuna
 
 from seetell.errors import SeetellError
 from seetell.files import replacing
-from seetell.learn.recipes import RecipeError, load
+from seetell.learn.recipes import RecipeError, load_recipe
 from seetell.learn.reproduction.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.learn.training.features import dataset_kind
 from seetell.learn.training.loop import DivergedError, State
@@ -45,7 +45,7 @@ def tune(
         store: the folder of feature stores; None: the default.
     """
     kind = dataset_kind(data, dataset)
-    space = load(name, dataset=kind, budget=budget, settings=settings).tune
+    space = load_recipe(name, dataset=kind, budget=budget, settings=settings).tune
     if not space:
         raise RecipeError("there is nothing to tune", where=name, remedy="Add a [tune] table to the recipe")
     study = open_study(out, name)
@@ -53,7 +53,7 @@ def tune(
     def objective(trial: optuna.Trial) -> float:
         chosen = [f"{key}={_suggest(trial, key, options)!r}" for key, options in space.items()]
         progress.message(f"trial {trial.number}: {', '.join(chosen)}")
-        recipe = load(name, dataset=kind, budget=budget, settings=[*settings, *chosen])
+        recipe = load_recipe(name, dataset=kind, budget=budget, settings=[*settings, *chosen])
 
         def hopeless(state: State) -> bool:
             if state.history and state.step == 1:

@@ -14,13 +14,13 @@ from seetell.learn.recipes.decoding import CaptioningDecoding
 from seetell.learn.tasks.captioning.data import CaptionedImages
 from seetell.learn.tasks.captioning.objectives import accuracy, split
 from seetell.learn.training.inputs import ImageInputs, in_batches
-from seetell.settings import read
 from seetell.text import Vocabulary
 
 
 def decoding_of(recipe: Recipe) -> CaptioningDecoding:
     """A captioning recipe's `[decoding]`."""
-    return read(CaptioningDecoding, dict(recipe.decoding), where="[decoding]")
+    assert isinstance(recipe.decoding, CaptioningDecoding)
+    return recipe.decoding
 
 
 def rules(settings: CaptioningDecoding, vocabulary: Vocabulary) -> Rules:
@@ -79,8 +79,8 @@ def next_word_accuracy(model: CaptionModel, data: CaptionedImages, images: np.nd
     right = total = 0
     for some in in_batches(len(chosen), 64):
         tokens, _ = data.captions.pad(chosen[some])
-        read_tokens, words, mask = split(tokens.to(device))
+        read, words, mask = split(tokens.to(device))
         features = data.images.batch(data.owners[chosen[some]]).to(device)
-        hits, number = accuracy(model(features, read_tokens), words, mask)
+        hits, number = accuracy(model(features, read), words, mask)
         right, total = right + hits, total + number
     return 100 * right / max(1, total)

@@ -74,11 +74,13 @@ def score_predictions(
     scored = score_captions(captions, references, meteor=meteor)
     training = [ptb(caption) for record in dataset.split("train") for caption in record.captions]
     metrics = {**scored.metrics, **diversity([ptb(caption) for caption in captions], training or None)}
-    each = zip(records, captions, scored.per_image["cider"].tolist(), strict=True)
+    scores = zip(records, captions, scored.per_image["cider"].tolist(), strict=True)
     return Evaluation(
         metrics,
         "PTB tokenizer; BLEU with and without brevity penalty",
         len(records),
-        notes=tuple([*scored.notes, *filter(None, [degenerate([list(words) for words in predicted])])]),
-        predictions=[Prediction(record.key, tuple(record.captions), (caption,), score) for record, caption, score in each],
+        notes=(*scored.notes, *filter(None, [degenerate([list(words) for words in predicted])])),
+        predictions=[
+            Prediction(record.key, tuple(record.captions), (caption,), score) for record, caption, score in each
+        ],
     )

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
-from seetell.learn.losses.captions import CrossEntropy, DoublyStochastic, HardAttentionRule, Per, word_log_likelihoods
-from seetell.learn.models.captioner import CaptionModel, Teacher
+from seetell.learn.losses.captions import CrossEntropy, DoublyStochastic, HardAttentionRule, word_log_likelihoods
+from seetell.learn.models.captioner import CaptionModel, TeacherForced
 from seetell.learn.recipes import RecipeError
+from seetell.learn.recipes.loss_settings import CrossEntropySettings, HardAttentionSettings
 
 Logs = dict[str, Tensor]
 
@@ -38,23 +40,20 @@ class Objective(nn.Module):
 
 
 class Likelihood(Objective):
-    """−log p(y | a), and for attending models λ Σ_i (1 − Σ_t α_ti)² (Xu, equation 9).
+    """−log p(y | a), and for attention models λ Σ_i (1 − Σ_t α_ti)² (Xu, equation 9).
+
+    With scheduled sampling (Bengio et al.) a share of the input words is replaced by words drawn from the model's own
+    distribution after the true words before them.
 
     Args:
-        smoothing: share of a word's probability spread over the vocabulary (label smoothing).
-        per: mean over words or over sentences; the paper's λ belongs to sentences.
-        doubly_stochastic: λ; 0 leaves the term out.
-        sampling: scheduled sampling (Bengio et al.): this share of the input words is replaced by words drawn from the
-            model's own distribution after the true words before them.
+        settings: see `CrossEntropySettings`.
     """
 
-    def __init__(
-        self, smoothing: float = 0.0, per: Per = "word", doubly_stochastic: float = 0.0, sampling: float = 0.0
-    ) -> None:
+    def __init__(self, settings: CrossEntropySettings = CrossEntropySettings()) -> None:  # noqa: B008
         super().__init__()
-        self.cross_entropy = CrossEntropy(smoothing, per)
-        self.regularisation = DoublyStochastic(doubly_stochastic) if doubly_stochastic else None
-        self.sampling = sampling
+        self.cross_entropy = CrossEntropy(settings.smoothing, settings.per)
+        self.regularisation = DoublyStochastic(settings.doubly_stochastic) if settings.doubly_stochastic else None
+        self.sampling = settings.sampling
 
     def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         read, words, mask = split(batch.tokens)
@@ -79,18 +78,15 @@ class Likelihood(Objective):
 
 
 class HardAttention(Objective):
-    """The learning rule of section 4.1 of Xu; the settings are those of `HardAttentionRule`."""
+    """The learning rule of section 4.1 of Xu.
 
-    def __init__(
-        self,
-        lambda_r: float = 1.0,
-        lambda_e: float = 0.01,
-        decay: float = 0.9,
-        baseline: Per = "sentence",
-        per: Per = "sentence",
-    ) -> None:
+    Args:
+        settings: see `HardAttentionSettings`.
+    """
+
+    def __init__(self, settings: HardAttentionSettings = HardAttentionSettings()) -> None:  # noqa: B008
         super().__init__()
-        self.rule = HardAttentionRule(lambda_r, lambda_e, decay, baseline, per)
+        self.rule = HardAttentionRule(**msgspec.structs.asdict(settings))
 
     def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         read, words, mask = split(batch.tokens)
@@ -110,7 +106,7 @@ def split(tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return tokens[:, :-1] * mask, words, mask
 
 
-def accuracy(output: Teacher, words: Tensor, mask: Tensor) -> tuple[int, int]:
+def accuracy(output: TeacherForced, words: Tensor, mask: Tensor) -> tuple[int, int]:
     """How many words were predicted correctly, and how many there are."""
     right = (output.logits.argmax(2) == words) & mask
     return int(right.sum()), int(mask.sum())

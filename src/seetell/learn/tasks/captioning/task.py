@@ -6,16 +6,16 @@ CIDEr selects the model.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor
 
-from seetell.learn.losses.settings import made
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.recipes import Phase, Recipe, RecipeError
+from seetell.learn.recipes.loss_settings import CrossEntropySettings, HardAttentionSettings, SelfCriticalSettings
 from seetell.learn.tasks.captioning.data import CaptionedImages
 from seetell.learn.tasks.captioning.decode import decoding_of, generate, next_word_accuracy, rules, sentences
 from seetell.learn.tasks.captioning.objectives import Batch, HardAttention, Likelihood, Objective
@@ -30,10 +30,6 @@ from seetell.metrics.captions.scores import score_captions
 from seetell.text import Vocabulary
 from seetell.text import by_name as tokenizer_by_name
 from seetell.util import evenly_spaced
-
-OBJECTIVES: dict[str, type[Objective]] = {"cross_entropy": Likelihood, "hard_attention": HardAttention}
-SELF_CRITICAL = "self_critical"
-BATCHES = ("all", "mixed", "one", "images")  # of `training.captions`
 
 
 class CaptionTask(Task):
@@ -59,13 +55,14 @@ class CaptionTask(Task):
         return cast(CaptionModel, self.model)
 
     def begin(self, phase: Phase) -> None:
-        settings = dict(phase.loss)
-        if settings.get("kind") == SELF_CRITICAL:
-            del settings["kind"]
+        if isinstance(phase.loss, SelfCriticalSettings):
             references = self.train_data.token_references()
-            self.objective = SelfCriticalObjective(references, rules(self.decoding, self.vocabulary), **settings)
+            self.objective = SelfCriticalObjective(references, rules(self.decoding, self.vocabulary), phase.loss)
+        elif isinstance(phase.loss, HardAttentionSettings):
+            self.objective = HardAttention(phase.loss)
         else:
-            self.objective = made(OBJECTIVES, settings, "caption loss")
+            assert isinstance(phase.loss, CrossEntropySettings)
+            self.objective = Likelihood(phase.loss)
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
         """What each batch holds, as indices of captions."""
@@ -113,13 +110,8 @@ class CaptionTask(Task):
 
 
 def check(recipe: Recipe) -> None:
-    """Refuse settings that do not go together."""
-    if recipe.training.captions not in BATCHES:
-        raise RecipeError(
-            f"training.captions is {recipe.training.captions!r}", remedy=f"Choose one of: {', '.join(BATCHES)}"
-        )
-    decoding_of(recipe)
-    if recipe.phases[0].loss.get("kind") == SELF_CRITICAL and not recipe.training.start_from:
+    """Refuse self-critical training from scratch."""
+    if isinstance(recipe.phases[0].loss, SelfCriticalSettings) and not recipe.training.start_from:
         raise RecipeError(
             "self-critical training starts from a trained captioner",
             where=recipe.name,
@@ -133,14 +125,14 @@ def setup(data: TrainingData) -> Setup:
     tokenizer = tokenizer_by_name(text.tokenizer)
     train_records, train_images = data.split("train", captioned)
     validation_records, validation_images = data.split("val", captioned)
-    if data.warm_start and recipe.phases[0].loss.get("kind") == SELF_CRITICAL:
+    if data.warm_start and isinstance(recipe.phases[0].loss, SelfCriticalSettings):
         vocabulary = data.warm_start.vocabulary  # a reward teaches no new words
     else:
         vocabulary = starting_vocabulary(train_records, text, tokenizer, data.warm_start)
     sizes = {"words": len(vocabulary)}
     vectors = None
     if text.vectors:
-        _, vectors = with_vectors(vocabulary, replace(text, extra_words=0))
+        _, vectors = with_vectors(vocabulary, msgspec.structs.replace(text, extra_words=0))
         sizes["vector_dimensions"] = vectors.shape[1]
     transform = data.transform(train_images)
     model = build_model(recipe, data.features.layout, sizes, transform=transform, vectors=vectors)

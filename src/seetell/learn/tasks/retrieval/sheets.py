@@ -14,7 +14,7 @@ from seetell.text import default_vectors
 def write_retrieval_sheets(
     split: EmbeddedSplit, out: Path, *, title: str, about: str = "", count: int = 4
 ) -> list[Path]:
-    """Write `retrieval.html`, `best.png`, `worst.png` and `random.png`; similar words are found by the default vectors."""
+    """Write `retrieval.html`, `best.png`, `worst.png` and `random.png`; the default vectors find similar words."""
     out.mkdir(parents=True, exist_ok=True)
     sheets = retrieval_sheets(split, default_vectors(content_words(split.captions)), count=count)
     page = out / "retrieval.html"

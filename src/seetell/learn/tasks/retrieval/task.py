@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seetell.learn.losses import CollapseDetector, ranking_loss, similarity_by_name, started_above
+from seetell.learn.losses import CollapseDetector, make_loss, similarity_by_name, started_above
 from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.models.sentences import sentence_vocabulary
-from seetell.learn.recipes import Phase, Recipe, RecipeError
+from seetell.learn.recipes import Phase, Recipe
 from seetell.learn.tasks.retrieval.data import PairedImages, RetrievalModel, device_of, embed_images
 from seetell.learn.tasks.retrieval.text_states import embed_by_length, frozen_states
 from seetell.learn.training.batching import all_captions, one_caption, together
@@ -43,13 +43,13 @@ class RetrievalTask(Task):
         return cast(RetrievalModel, self.model)
 
     def begin(self, phase: Phase) -> None:
-        self.loss = ranking_loss(phase.loss)
+        self.loss = make_loss(phase.loss)
         data = self.validation_data
         self.detector = CollapseDetector(
             phase.loss,
             phase.batch,
             threshold=started_above(len(data.images), len(data.captions)),
-            signed=self.retriever.similarity == "order" and not self.recipe.model.get("absolute", False),
+            signed=self.retriever.similarity == "order" and not getattr(self.recipe.model, "absolute", False),
         )
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
@@ -66,7 +66,7 @@ class RetrievalTask(Task):
         captions, lengths, features, positives = batch
         texts = self.train_data.text_side(self.retriever)(captions, lengths)
         images = self.retriever.images(features)
-        # Pairs of branches trained jointly would rely on each other; trained apart, their errors differ and average out.
+        # Pairs of branches trained jointly would rely on each other; trained apart, their errors average out.
         pairs = int(getattr(self.model, "pairs", 1))
         losses = [
             self.loss(self.similarity(*both), positives)
@@ -89,16 +89,6 @@ def score(model: RetrievalModel, data: PairedImages, folds: int = 1) -> Retrieva
     images = embed_images(model, data.images)
     texts = embed_by_length(data.texts, data.text_side(model), device_of(model))
     return retrieval_scores(images, texts, data.owners, similarity=by_name(model.similarity), folds=folds)
-
-
-def check(recipe: Recipe) -> None:
-    """Refuse settings that do not go together."""
-    if recipe.training.captions not in BATCHES:
-        raise RecipeError(
-            f"training.captions is {recipe.training.captions!r}", remedy=f"Choose one of: {', '.join(BATCHES)}"
-        )
-    for phase in recipe.phases:
-        ranking_loss(phase.loss)
 
 
 def setup(data: TrainingData) -> Setup:

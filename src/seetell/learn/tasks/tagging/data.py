@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -10,11 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from seetell.data import Dataset, Record
-from seetell.learn.recipes import RecipeError, TextSettings
+from seetell.learn.recipes import TextSettings
+from seetell.learn.recipes.loss_settings import LabelOrder
 from seetell.learn.training.inputs import ImageInputs
 from seetell.text import LABEL_SPECIALS, Vocabulary, WordVectors, default_vectors
-
-Order = Literal["frequency", "rare_first", "alphabetical", "random"]
 
 
 def label_vocabulary(dataset: Dataset) -> Vocabulary:
@@ -56,10 +54,7 @@ class Orders:
         truth: of the training split (images, labels of the vocabulary).
     """
 
-    def __init__(self, truth: NDArray[np.bool_], vocabulary: Vocabulary, order: Order) -> None:
-        if order not in get_args(Order):
-            known = ", ".join(get_args(Order))
-            raise RecipeError(f"there is no order {order!r}", where="[[phases]] loss", remedy=f"Choose one of: {known}")
+    def __init__(self, truth: NDArray[np.bool_], vocabulary: Vocabulary, order: LabelOrder) -> None:
         self.truth, self.vocabulary, self.random = truth, vocabulary, order == "random"
         labels = np.arange(len(vocabulary.words))
         match order:

@@ -16,7 +16,6 @@ from seetell.learn.recipes import Recipe
 from seetell.learn.recipes.decoding import TaggingDecoding
 from seetell.learn.training.inputs import ImageInputs
 from seetell.metrics.labels import label_scores, mean_average_precision, top_labels
-from seetell.settings import read
 from seetell.text import Vocabulary
 
 BATCH = 128
@@ -24,7 +23,8 @@ BATCH = 128
 
 def decoding_of(recipe: Recipe) -> TaggingDecoding:
     """A tagging recipe's `[decoding]`."""
-    return read(TaggingDecoding, dict(recipe.decoding), where="[decoding]")
+    assert isinstance(recipe.decoding, TaggingDecoding)
+    return recipe.decoding
 
 
 @dataclass(frozen=True)

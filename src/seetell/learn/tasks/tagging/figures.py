@@ -1,6 +1,6 @@
-"""The figures of Ren's section 5: learning curves, F1 by number of labels and by label, labels that come together.
+"""The figures of Ren's section 5: learning curves, F1 by number of labels and by label, labels that occur together.
 
-`reproduce` keeps all predictions in the run's folder, and their `summary`, from which pages are drawn, in the row's record.
+`reproduce` keeps all predictions in the run's folder, and in the row's record their `summary`, for drawing pages.
 """
 
 import json
@@ -64,8 +64,8 @@ class Predictions:
 
 
 def summary(found: TagAnalysis, predictions: Predictions | None = None) -> dict[str, Any]:
-    """The part of an analysis that pages show, as JSON values; with predictions, also examples by image name, because the
-    images themselves may not be redistributed."""
+    """The part of an analysis that pages show, as JSON values; with predictions, also examples by image name, because
+    the images themselves may not be redistributed."""
     by_count = {str(count): asdict(scores) for count, scores in found.by_count.items()}
     shares = Counter((round(pair.in_data / GRAIN) * GRAIN, round(pair.told / GRAIN) * GRAIN) for pair in found.company)
     apart = sorted(found.company, key=lambda pair: -abs(pair.told - pair.in_data))[:APART]

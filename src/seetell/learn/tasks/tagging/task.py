@@ -11,11 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seetell.learn.losses.captions import CrossEntropy
-from seetell.learn.losses.tags import LOSSES, tag_loss
-from seetell.learn.models.captioner import CaptionModel
+from seetell.learn.losses import CrossEntropy, make_loss
 from seetell.learn.models.classifier import Scorer
-from seetell.learn.recipes import Phase, Recipe, RecipeError
+from seetell.learn.recipes import Phase, Recipe
+from seetell.learn.recipes.loss_settings import LabelSequenceLossSettings
 from seetell.learn.tasks.tagging import thresholds
 from seetell.learn.tasks.tagging.data import LabelledImages, Orders, label_sizes, label_vectors, label_vocabulary
 from seetell.learn.tasks.tagging.decode import all_logits, choose_labels, decoding_of, tag
@@ -25,9 +24,6 @@ from seetell.learn.training.run import build_model
 from seetell.learn.training.task import Setup, Task, Validation
 from seetell.text import Vocabulary
 from seetell.util import evenly_spaced
-
-SEQUENCE = "sequence"  # the loss of label sequences
-SEQUENCE_MODEL = "label_sequence"
 
 
 class TagTask(Task):
@@ -50,12 +46,11 @@ class TagTask(Task):
         self.orders: Orders | None = None
 
     def begin(self, phase: Phase) -> None:
-        settings = dict(phase.loss)
-        if isinstance(self.model, CaptionModel):
-            self.orders = Orders(self.train_data.truth, self.vocabulary, settings.get("order", "frequency"))
-            self.loss = CrossEntropy(smoothing=settings.get("smoothing", 0.0))
+        if isinstance(phase.loss, LabelSequenceLossSettings):
+            self.orders = Orders(self.train_data.truth, self.vocabulary, phase.loss.order)
+            self.loss = CrossEntropy(smoothing=phase.loss.smoothing)
         else:
-            self.loss = tag_loss(settings)
+            self.loss = make_loss(phase.loss)
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
         return chunks(random.permutation(len(self.train_data)), phase.batch)
@@ -89,22 +84,6 @@ class TagTask(Task):
             scores = sampled.scores(self.train_data.truth[self.sample])
             metrics["train"] = {name: scores[name] for name in ("precision", "recall", "f1_of_means")}
         return Validation(metrics["f1_of_means"], metrics)
-
-
-def check(recipe: Recipe) -> None:
-    """Refuse settings that do not go together."""
-    decoding_of(recipe)
-    sequences = recipe.model.get("kind") == SEQUENCE_MODEL
-    for phase in recipe.phases:
-        kind = phase.loss.get("kind")
-        if sequences != (kind == SEQUENCE):
-            raise RecipeError(
-                f"the model {recipe.model.get('kind')} is not trained by the loss {kind!r}",
-                where="[[phases]] loss",
-                remedy=f"Choose one of: {SEQUENCE if sequences else ', '.join(LOSSES)}",
-            )
-        if not sequences:
-            tag_loss(dict(phase.loss))
 
 
 def setup(data: TrainingData) -> Setup:

@@ -1,7 +1,7 @@
 """Thresholds on a classifier's logits, fitted on the validation split.
 
-They are fitted for the best F1 of each label (`by_label`), or for the best F1 averaged over images (`by_image`), which is
-what Ren measures and costs rare labels some recall.
+They are fitted for the best F1 of each label (`by_label`), or for the best F1 averaged over images (`by_image`), which
+is what Ren measures and costs rare labels some recall.
 """
 
 from typing import Any
