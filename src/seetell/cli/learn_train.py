@@ -23,7 +23,7 @@ def train(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
 ) -> None:
     """Train a recipe on a dataset; features are made first where they are missing."""
-    from seetell.learn.recipes import load
+    from seetell.learn.recipes import load_recipe
     from seetell.learn.training.run import train as run_training
     from seetell.learn.training.warm_start import recipe_from
     from seetell.progress import for_terminal
@@ -33,7 +33,7 @@ def train(
     if start:
         loaded = recipe_from(recipe, start, dataset=kind, budget=budget, settings=overrides)
     else:
-        loaded = load(recipe, dataset=kind, budget=budget, settings=overrides)
+        loaded = load_recipe(recipe, dataset=kind, budget=budget, settings=overrides)
     run = run_training(
         loaded,
         data,

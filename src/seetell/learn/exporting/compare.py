@@ -14,7 +14,8 @@ from seetell.learn.export.trained import Trained
 from seetell.learn.models.captioner import CaptionModel as TorchCaptioner
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
-from seetell.learn.tasks.tagging.decode import TaggingSettings, choose_labels
+from seetell.learn.recipes import TaggingDecoding
+from seetell.learn.tasks.tagging.decode import choose_labels
 from seetell.runtime import ImageLike, Model
 from seetell.runtime.sequence import decode, rules
 from seetell.runtime.stream import named
@@ -121,7 +122,7 @@ def _compare_steps(
 
 @torch.no_grad()
 def _compare_classifier(model: Model, one: Trained, features: Array, through: Array) -> None:
-    network, settings = cast(Scorer, one.model), TaggingSettings.of(one.decoding)
+    network, settings = cast(Scorer, one.model), cast(TaggingDecoding, one.decoding)
     logits = network(torch.from_numpy(features)).numpy()
     wanted = choose_labels(network, logits, settings)
     edges = (

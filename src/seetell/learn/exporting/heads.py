@@ -13,8 +13,7 @@ from seetell.learn.export.trained import Trained
 from seetell.learn.export.weight_names import keep_names
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.classifier import Scorer
-from seetell.learn.tasks.captioning.decode import DecodingSettings
-from seetell.learn.tasks.tagging.decode import TaggingSettings
+from seetell.learn.recipes import CaptioningDecoding, TaggingDecoding
 
 Files = dict[str, bytes]
 Part = CaptionerPart | TaggerPart | RetrieverPart
@@ -38,11 +37,11 @@ def make_head(trained: Trained) -> tuple[Part, Files]:
         how = (trained.tokenizer, model.similarity, model.dimensions)
         return RetrieverPart(*common, *graphs, *how, trained_as=settings), files
     if trained.kind == "captioner":
-        telling = DecodingSettings.of(trained.decoding)
+        telling = cast(CaptioningDecoding, trained.decoding)
         decoding = Decoding(telling.beam, float(telling.alpha), telling.maximum_length, 0, telling.block_ngrams)
         sequence, more = _sequence(trained, example, decoding)
         return CaptionerPart(*common, sequence, trained_as=settings), files | more
-    tagging = TaggingSettings.of(trained.decoding)
+    tagging = cast(TaggingDecoding, trained.decoding)
     if isinstance(trained.model, Scorer):
         files["tagger.onnx"] = _graph(Scores(trained.model), {"features": example}, ["logits", "probabilities"])
         thresholds = tuple(float(value) for value in trained.model.thresholds.tolist())

@@ -12,6 +12,7 @@ from seetell.errors import SeetellError
 from seetell.images import Preparation
 from seetell.learn.encoders import Encoder, LayoutSpec
 from seetell.learn.models.live_encoder import LiveEncoder
+from seetell.learn.recipes import DecodingSettings
 from seetell.learn.training.run import Run
 from seetell.learn.training.warm_start import HEADS, shared_settings
 from seetell.text import Vocabulary
@@ -37,7 +38,7 @@ class Trained:
     preparation: Preparation
     layout: LayoutSpec
     tokenizer: str
-    decoding: Mapping[str, Any]
+    decoding: DecodingSettings
     scores: tuple[Score, ...] = ()
     data: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)

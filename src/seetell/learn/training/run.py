@@ -14,7 +14,7 @@ from seetell.errors import SeetellError
 from seetell.files import AnyPath
 from seetell.images import Preparation
 from seetell.learn.encoders import LayoutSpec
-from seetell.learn.models import build
+from seetell.learn.models import ModelInputs, build
 from seetell.learn.recipes import Recipe
 from seetell.learn.training import checkpoints
 from seetell.learn.training.checkpoints import CheckpointError, read_json
@@ -91,7 +91,7 @@ class Run:
             model.load_state_dict(weights)
         except RuntimeError:
             raise CheckpointError(
-                f"the weights do not match the model {self.recipe.model.get('kind')!r} of this version",
+                f"the weights do not match the model {self.recipe.model.kind!r} of this version",
                 where=str(self.path),
                 remedy="Use the version of seetell that trained it, or train it again",
             ) from None
@@ -150,12 +150,12 @@ def build_model(recipe: Recipe, layout: LayoutSpec, sizes: Mapping[str, int], **
     values: dict[str, Any] = {
         "features": getattr(more["transform"], "width", layout.shape[-1]),  # a transform may change the width
         "sections": layout.sections,
-        **({"levels": layout.levels} if layout.levels else {}),
+        "levels": layout.levels,
         **{key: value for key, value in sizes.items() if key != "vector_dimensions"},
     }
     if "vector_dimensions" in sizes:  # space for word vectors, filled from the checkpoint
         values["vectors"] = torch.zeros(sizes["words"], sizes["vector_dimensions"])
-    return build(recipe.model, **{**values, **more})
+    return build(recipe.model, ModelInputs(**{**values, **more}))
 
 
 def describe(recipe: Recipe, data: Sequence[str], features: Features, setup: Setup) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import optuna
 
 from seetell.errors import SeetellError
-from seetell.learn.recipes import RecipeError, load
+from seetell.learn.recipes import RecipeError, load_recipe
 from seetell.learn.reproduction.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.learn.training.loop import DivergedError, State
 from seetell.learn.training.run import train
@@ -35,7 +35,7 @@ def tune(
 ) -> Path:
     """Bring the study in `out` to so many finished trials, and write its page."""
     kind = specs[0].partition(":")[0]
-    space = load(name, dataset=kind, budget=budget, settings=settings).tune
+    space = load_recipe(name, dataset=kind, budget=budget, settings=settings).tune
     if not space:
         raise RecipeError("there is nothing to tune", where=name, remedy="Add a [tune] table to the recipe")
     study = open_study(out, name)
@@ -43,7 +43,7 @@ def tune(
     def objective(trial: optuna.Trial) -> float:
         chosen = [f"{key}={_suggest(trial, key, options)!r}" for key, options in space.items()]
         say(f"trial {trial.number}: {', '.join(chosen)}")
-        recipe = load(name, dataset=kind, budget=budget, settings=[*settings, *chosen])
+        recipe = load_recipe(name, dataset=kind, budget=budget, settings=[*settings, *chosen])
 
         def hopeless(state: State) -> bool:
             if state.history and state.step == 1:

@@ -20,7 +20,7 @@ from seetell.bundle import Bundle, Head, Manifest, read_manifest
 from seetell.bundle.registry import find
 from seetell.errors import SeetellError
 from seetell.learn.encoders import LayoutSpec
-from seetell.learn.recipes import Recipe, load
+from seetell.learn.recipes import Recipe, load_recipe
 from seetell.learn.training import checkpoints
 from seetell.learn.weight_names import head_weights
 from seetell.progress import SILENT, Progress
@@ -57,17 +57,17 @@ def recipe_from(name: str | Path, start: str, *, settings: Sequence[str] = (), *
     """A recipe for a run that starts from trained weights, with its sizes and how images and texts are read.
 
     Args:
-        name: as for `recipes.load`, and so are `settings` (which come last) and `how`.
+        name: as for `load_recipe`, and so are `settings` (which come last) and `how`.
         start: a run's folder, or a model by name or folder.
     """
     settings = [*settings, f"training.start_from={json.dumps(start, ensure_ascii=False)}"]
-    recipe = load(name, settings=settings, **how)
+    recipe = load_recipe(name, settings=settings, **how)
     before = settings_of(start, recipe.task)
-    if not before or before["model"].get("kind") != recipe.model.get("kind"):
+    if not before or before["model"].get("kind") != recipe.model.kind:
         return recipe  # another model: loading its weights raises the error
     content = recipe.to_json()
     under = {section: {**content[section], **before[section]} for section in SHARED}
-    return load(name, settings=settings, under={"model": before["model"], **under}, **how)
+    return load_recipe(name, settings=settings, under={"model": before["model"], **under}, **how)
 
 
 def _head(manifest: Manifest, task: str, name: str) -> Head:
@@ -127,7 +127,7 @@ class WarmStart:
         new = [word for word in training.words if word not in self.vocabulary]
         return Vocabulary([*self.vocabulary.words, *new], self.vocabulary.specials)
 
-    def load(
+    def load_recipe(
         self,
         model: nn.Module,
         vocabulary: Vocabulary,

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from seetell.learn.losses.captions import CrossEntropy, DoublyStochastic, HardAttentionRule, Per, word_log_likelihoods
-from seetell.learn.models.captioner import CaptionModel, Teacher
+from seetell.learn.models.captioner import CaptionModel, TeacherForced
 from seetell.learn.recipes import RecipeError
 
 Logs = dict[str, Tensor]
@@ -110,7 +110,7 @@ def split(tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return tokens[:, :-1] * mask, words, mask
 
 
-def accuracy(taught: Teacher, words: Tensor, mask: Tensor) -> tuple[int, int]:
+def accuracy(taught: TeacherForced, words: Tensor, mask: Tensor) -> tuple[int, int]:
     """How many words were told right, and how many there are."""
     right = (taught.logits.argmax(2) == words) & mask
     return int(right.sum()), int(mask.sum())

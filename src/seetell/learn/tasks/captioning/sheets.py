@@ -15,7 +15,7 @@ from seetell.figures.sheet import save_image
 from seetell.images import decode
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.reproduction.page import Figure, Heading, Page, Paragraph
-from seetell.learn.tasks.captioning.decode import DecodingSettings, sentences, tell
+from seetell.learn.tasks.captioning.decode import decoding_of, sentences, tell
 from seetell.learn.training.inputs import ImageInputs
 from seetell.learn.training.run import Run
 from seetell.metrics.attention import looks_at_what_it_names, named_things
@@ -25,7 +25,7 @@ from seetell.metrics.captions.scores import score_captions
 def told_by(run: Run, images: ImageInputs, places: np.ndarray | None = None) -> list[Decoded]:
     """What a run's best model tells of some images, by the run's own decoding."""
     assert run.vocabulary is not None
-    settings = DecodingSettings.of(run.recipe.decoding)
+    settings = decoding_of(run.recipe)
     return tell(cast(CaptionModel, run.model()), images, run.vocabulary, settings, places=places)
 
 

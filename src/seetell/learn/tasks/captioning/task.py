@@ -7,21 +7,22 @@ best BLEU-4 (Xu) or CIDEr chooses the model.
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
+from msgspec.structs import asdict, replace
 from torch import Tensor
 
 from seetell.data import Dataset, Record
-from seetell.learn.losses.settings import made
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.recipes import Phase, Recipe, RecipeError
+from seetell.learn.recipes.loss_settings import SelfCriticalSettings
 from seetell.learn.reproduction.caption_figures import ToldCaption, write_captions
 from seetell.learn.tasks.base import Task, Validation
-from seetell.learn.tasks.captioning.decode import DecodingSettings, sentences, tell
+from seetell.learn.tasks.captioning.decode import decoding_of, rules, sentences, tell
 from seetell.learn.tasks.captioning.objectives import Batch, HardAttention, Likelihood, Objective, accuracy, split
 from seetell.learn.tasks.captioning.self_critical import SelfCriticalObjective
 from seetell.learn.tasks.captioning.sheets import attention_on_things, write_caption_sheets
@@ -78,7 +79,7 @@ class CaptionTask(Task):
         super().__init__()
         self.model = model
         self.recipe, self.train_data, self.validation_data, self.vocabulary = recipe, train, validation, vocabulary
-        self.decoding = DecodingSettings.of(recipe.decoding)
+        self.decoding = decoding_of(recipe)
         self.objective: Objective = Likelihood()
         self.told: list[list[str]] = []  # of the last validation
         if recipe.training.captions not in WAYS:
@@ -91,17 +92,16 @@ class CaptionTask(Task):
         return cast(CaptionModel, self.model)
 
     def begin(self, phase: Phase) -> None:
-        settings = dict(phase.loss)
-        if settings.get("kind") == "self_critical":
-            del settings["kind"]
+        settings = phase.loss
+        if isinstance(settings, SelfCriticalSettings):
             captions, owners = self.train_data.captions, self.train_data.owners
             references: list[list[list[int]]] = [[] for _ in self.train_data.references]
             for place, owner in enumerate(owners.tolist()):
                 references[owner].append(captions[place][1:].tolist())
-            rules = self.decoding.rules(self.vocabulary)
-            self.objective = SelfCriticalObjective(references, rules, **settings)
+            chosen = {**asdict(settings), "reward": asdict(settings.reward)}
+            self.objective = SelfCriticalObjective(references, rules(self.decoding, self.vocabulary), **chosen)
         else:
-            self.objective = made(OBJECTIVES, settings, "caption loss")
+            self.objective = OBJECTIVES[settings.kind](**asdict(settings))
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
         """What each batch holds, as numbers of captions."""
@@ -170,7 +170,7 @@ def setup(training_data: TrainingData) -> Setup:
     A run that starts from another keeps that one's words.
     """
     recipe, text = training_data.recipe, training_data.recipe.text
-    if recipe.phases[0].loss.get("kind") == "self_critical" and not recipe.training.start_from:
+    if recipe.phases[0].loss.kind == "self_critical" and not recipe.training.start_from:
         raise RecipeError(
             "self-critical training starts from a trained captioner",
             where=recipe.name,
@@ -179,7 +179,7 @@ def setup(training_data: TrainingData) -> Setup:
     tokenizer = tokenizer_by_name(text.tokenizer)
     train_records, train_images = training_data.split("train", captioned)
     validation_records, validation_images = training_data.split("val", captioned)
-    if training_data.warm_start and recipe.phases[0].loss.get("kind") == "self_critical":
+    if training_data.warm_start and recipe.phases[0].loss.kind == "self_critical":
         vocabulary = training_data.warm_start.vocabulary  # nothing teaches it new words
     else:
         vocabulary = starting_vocabulary(train_records, text, tokenizer, training_data.warm_start)
@@ -205,9 +205,9 @@ def evaluate(run: Run, training_data: TrainingData, split: str, options: Mapping
     records, images = training_data.split(split, captioned)
     tokenizer = tokenizer_by_name(run.recipe.text.tokenizer)
     data = CaptionedImages.of(records, images, tokenizer, run.vocabulary)
-    known = DecodingSettings.__dataclass_fields__
+    known = decoding_of(run.recipe).__struct_fields__
     chosen = {key: value for key, value in options.items() if key in known and (key, value) != ("beam", 0)}
-    settings = DecodingSettings.of({**run.recipe.decoding, **chosen})
+    settings = decoding_of(run.recipe.with_settings(decoding=chosen))
     model = cast(CaptionModel, run.model())
     started = time.monotonic()
     decoded = tell(model, images, run.vocabulary, settings)

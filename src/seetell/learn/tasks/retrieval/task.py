@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from seetell.data import Record
 from seetell.evaluation.retrieval_sheet import EmbeddedSplit
-from seetell.learn.losses import CollapseDetector, ranking_loss, similarity_by_name, started_above
+from seetell.learn.losses import CollapseDetector, make_loss, similarity_by_name, started_above
 from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.models.sentences import sentence_vocabulary
 from seetell.learn.recipes import Phase, Recipe, RecipeError
@@ -91,13 +91,13 @@ class RetrievalTask(Task):
         return cast(RetrievalModel, self.model)
 
     def begin(self, phase: Phase) -> None:
-        self.loss = ranking_loss(phase.loss)
+        self.loss = make_loss(phase.loss)
         data = self.validation_data
         self.detector = CollapseDetector(
             phase.loss,
             phase.batch,
             threshold=started_above(len(data.images), len(data.captions)),
-            signed=self.retriever.similarity == "order" and not self.recipe.model.get("absolute", False),
+            signed=self.retriever.similarity == "order" and not getattr(self.recipe.model, "absolute", False),
         )
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:

@@ -1,6 +1,5 @@
 """Labels of many images by a tagger as it stands: told as sequences, or chosen by score."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,61 +12,18 @@ from seetell.decoding import Decoded, Rules, beam_search, greedy, label_confiden
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
-from seetell.learn.recipes import RecipeError
+from seetell.learn.recipes import Recipe, TaggingDecoding
 from seetell.learn.training.inputs import ImageInputs
 from seetell.metrics.labels import label_scores, mean_average_precision, top_labels
 from seetell.text import Vocabulary
 
-CHOICES = {"choose": ("top", "thresholds"), "fit": ("label", "image")}
 BATCH = 128
 
 
-@dataclass(frozen=True)
-class TaggingSettings:
-    """A recipe's `[decoding]` for tags.
-
-    Args:
-        beam: label sequences: hypotheses an image, where a model is tested; 1 is greedy.
-        validation_beam: as `beam`, while training.
-        alpha: label sequences: how far beam search normalises for length.
-        maximum: label sequences: the most labels of an image; 0: any number.
-        choose: classifiers: the `top` labels of each image, or those over `thresholds`, one a label, fitted on the
-            validation split.
-        fit: what thresholds are fitted for, each `label` or each `image`; see `thresholds.py`.
-        top: how many, for `choose = "top"`.
-        train_images: how many training images are tagged after each epoch, always the same, to compare with.
-    """
-
-    beam: int = 1
-    validation_beam: int = 1
-    alpha: float = 0.0
-    maximum: int = 0
-    choose: str = "top"
-    fit: str = "label"
-    top: int = 3
-    train_images: int = 1000
-
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> "TaggingSettings":
-        known = cls.__dataclass_fields__
-        if unknown := sorted(table.keys() - known.keys()):
-            remedy = f"It knows: {', '.join(known)}"
-            raise RecipeError(f"there is no setting {unknown[0]!r}", where="[decoding]", remedy=remedy)
-        settings = cls(**table)
-        for name, choices in CHOICES.items():
-            if (value := getattr(settings, name)) not in choices:
-                remedy = f"Choose one of: {', '.join(choices)}"
-                raise RecipeError(f"{name} is {value!r}", where="[decoding]", remedy=remedy)
-        return settings
-
-    def protocol(self, tells: bool) -> str:
-        """How labels are found, in words."""
-        if tells:
-            how = f"beam {self.beam}, length exponent {self.alpha:g}" if self.beam > 1 else "greedy"
-            return f"{how}, no label twice"
-        if self.choose == "top":
-            return f"top {self.top}"
-        return f"a threshold a label, fitted on the validation split for the best F1 by {self.fit}"
+def decoding_of(recipe: Recipe) -> TaggingDecoding:
+    """The decoding settings of a tagging recipe."""
+    assert isinstance(recipe.decoding, TaggingDecoding)
+    return recipe.decoding
 
 
 @dataclass(frozen=True)
@@ -109,7 +65,7 @@ def tag(
     model: nn.Module,
     images: ImageInputs,
     vocabulary: Vocabulary,
-    settings: TaggingSettings,
+    settings: TaggingDecoding,
     *,
     places: NDArray[np.int64] | None = None,
     testing: bool = False,
@@ -125,7 +81,7 @@ def tell_labels(
     model: CaptionModel,
     images: ImageInputs,
     vocabulary: Vocabulary,
-    settings: TaggingSettings,
+    settings: TaggingDecoding,
     *,
     beam: int,
     places: NDArray[np.int64] | None = None,
@@ -175,7 +131,7 @@ def all_logits(model: nn.Module, images: ImageInputs, places: NDArray[np.int64] 
     return torch.cat(parts).numpy()
 
 
-def choose_labels(model: Scorer, logits: NDArray[Any], settings: TaggingSettings) -> TagPredictions:
+def choose_labels(model: Scorer, logits: NDArray[Any], settings: TaggingDecoding) -> TagPredictions:
     """Labels by a classifier's logits."""
     confidence = model.confidence(torch.from_numpy(logits)).double().cpu().numpy()
     if settings.choose == "top":

@@ -5,31 +5,28 @@ the two are apart (Ren, Figure 6). The best F1 of mean precision and recall (`f1
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from msgspec.structs import replace
 from torch import Tensor, nn
 
-from seetell.learn.losses.captions import CrossEntropy
-from seetell.learn.losses.tags import LOSSES, tag_loss
-from seetell.learn.models.captioner import CaptionModel
+from seetell.learn.losses import CrossEntropy, make_loss
 from seetell.learn.models.classifier import Scorer
-from seetell.learn.recipes import Phase, Recipe, RecipeError
+from seetell.learn.recipes import Phase, Recipe
+from seetell.learn.recipes.loss_settings import LabelSequenceLossSettings
 from seetell.learn.tasks.base import Task, Validation
 from seetell.learn.tasks.tagging import thresholds
 from seetell.learn.tasks.tagging.data import LabelledImages, Orders, label_vectors, label_vocabulary, sizes
-from seetell.learn.tasks.tagging.decode import TaggingSettings, all_logits, choose_labels, tag
+from seetell.learn.tasks.tagging.decode import all_logits, choose_labels, decoding_of, tag
 from seetell.learn.tasks.tagging.figures import Predictions
 from seetell.learn.tasks.tagging.sheets import write_tag_sheets
 from seetell.learn.training.batching import chunks
 from seetell.learn.training.data import TrainingData, labelled
 from seetell.learn.training.run import Run, Setup, build_model
 from seetell.text import Vocabulary
-
-SEQUENCE = "sequence"
 
 
 class TagTask(Task):
@@ -46,27 +43,19 @@ class TagTask(Task):
         super().__init__()
         self.model = model
         self.recipe, self.train_data, self.validation_data, self.vocabulary = recipe, train, validation, vocabulary
-        self.settings = TaggingSettings.of(recipe.decoding)
+        self.settings = decoding_of(recipe)
         count = min(self.settings.train_images, len(train))
         self.sample = np.unique(np.linspace(0, len(train) - 1, count).round().astype(np.int64))
         self.loss: nn.Module = nn.Identity()
         self.orders: Orders | None = None
 
     def begin(self, phase: Phase) -> None:
-        settings = dict(phase.loss)
-        kind, tells = settings.get("kind"), isinstance(self.model, CaptionModel)
-        if tells != (kind == SEQUENCE):
-            right = SEQUENCE if tells else ", ".join(LOSSES)
-            raise RecipeError(
-                f"the model {self.recipe.model.get('kind')} is not trained by the loss {kind!r}",
-                where="[[phases]] loss",
-                remedy=f"Choose one of: {right}",
-            )
-        if tells:
-            self.orders = Orders(self.train_data.truth, self.vocabulary, settings.get("order", "frequency"))
-            self.loss = CrossEntropy(smoothing=settings.get("smoothing", 0.0))
+        settings = phase.loss
+        if isinstance(settings, LabelSequenceLossSettings):
+            self.orders = Orders(self.train_data.truth, self.vocabulary, settings.order)
+            self.loss = CrossEntropy(smoothing=settings.smoothing)
         else:
-            self.loss = tag_loss(settings)
+            self.loss = make_loss(settings)
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
         return chunks(random.permutation(len(self.train_data)), phase.batch)
@@ -123,7 +112,7 @@ def evaluate(run: Run, training_data: TrainingData, split: str, options: Mapping
     assert run.vocabulary is not None
     records, images = training_data.split(split, labelled)
     data = LabelledImages.of(records, images, run.vocabulary)
-    settings = TaggingSettings.of(run.recipe.decoding)
+    settings = decoding_of(run.recipe)
     if options.get("beam"):
         settings = replace(settings, beam=int(options["beam"]))
     tagged = tag(run.model(), images, run.vocabulary, settings, testing=True)
@@ -133,7 +122,7 @@ def evaluate(run: Run, training_data: TrainingData, split: str, options: Mapping
         told = [tagged.told(place, run.vocabulary) for place in range(len(records))]
         names, labels = [record.key for record in records], [record.labels for record in records]
         Predictions(names, labels, told).write(Path(options["predictions"]))
-    protocol = settings.protocol(tells=tagged.sequences is not None)
+    protocol = settings.protocol(sequence=tagged.sequences is not None)
     unknown = data.labels[len(run.vocabulary.words) :]
     found = {"metrics": tagged.scores(data.truth), "protocol": protocol, "images": len(records)}
     return {**found, "notes": [f"labels that no training image had: {', '.join(unknown)}"]} if unknown else found
