@@ -22,18 +22,22 @@ from typing import Any
 
 import numpy as np
 import torch
+from msgspec import structs
+from seetell.learn.tasks.base import Task
 
 from seetell.data import Dataset
 from seetell.decoding import Rules, beam_search, greedy
 from seetell.learn.models.decoder import TorchDecoder
-from seetell.learn.recipes import Phase, Recipe, load
+from seetell.learn.recipes import Phase, Recipe, load_recipe
+from seetell.learn.recipes.loss_settings import CrossEntropySettings
 from seetell.learn.reproduction.baselines import ConsensusCaptioner
 from seetell.learn.reproduction.costs import Cost, write_costs
 from seetell.learn.reproduction.records import stem
 from seetell.learn.reproduction.reproduce import given_files
 from seetell.learn.reproduction.tables import PublishedTable, Row, label, table
 from seetell.learn.reproduction.untrained import NEIGHBOURS
-from seetell.learn.tasks.base import Task
+from seetell.learn.tasks.captioning.decode import decoding_of
+from seetell.learn.tasks.captioning.decode import rules as rules_of
 from seetell.learn.tasks.captioning.self_critical import SelfCriticalObjective
 from seetell.learn.tasks.captioning.task import CaptionTask
 from seetell.learn.training.data import TrainingData, captioned
@@ -114,8 +118,8 @@ def asked(tables: Sequence[PublishedTable], names: str, files: dict[str, str]) -
 
 def recipe_of(found: PublishedTable, row: Row, kind: str, files: dict[str, str]) -> Recipe:
     trained = found.row(row.tests) if row.tests else row
-    recipe = load(trained.recipe, dataset=kind, settings=trained.settings_with(files))
-    return replace(recipe, decoding={**recipe.decoding, **row.decoding}, model={**recipe.model, **row.model})
+    recipe = load_recipe(trained.recipe, dataset=kind, settings=trained.settings_with(files))
+    return recipe.with_settings(decoding=row.decoding, model=row.model)
 
 
 def prepared(row: Row, recipe: Recipe, dataset: Dataset) -> Turns:
@@ -123,8 +127,8 @@ def prepared(row: Row, recipe: Recipe, dataset: Dataset) -> Turns:
     torch.manual_seed(1)
     features = make_features(recipe, dataset, SPLITS, progress=for_terminal())
     # A finish by reward refuses to begin without a trained model; its time is all that is asked for here.
-    begin = (replace(recipe.phases[0], loss={"kind": "cross_entropy"}), *recipe.phases[1:])
-    lenient = replace(recipe, phases=begin) if recipe.task == "captioning" else recipe
+    begin = (structs.replace(recipe.phases[0], loss=CrossEntropySettings()), *recipe.phases[1:])
+    lenient = structs.replace(recipe, phases=begin) if recipe.task == "captioning" else recipe
     task = find_task(recipe.task).setup(TrainingData(lenient, dataset, features)).task
     steps = [len(planned(task, phase)) for phase in recipe.phases]
     return Turns(row, recipe, task, steps, [[] for _ in recipe.phases])
@@ -152,7 +156,7 @@ def take_turn(each: Turns, count: int) -> None:
         if place == 0:
             each.size = statistics.mean(map(each.task.size, counted))
     if isinstance(each.task, CaptionTask):
-        each.telling.append(tell(each.task, int(each.recipe.decoding["beam"])))
+        each.telling.append(tell(each.task, decoding_of(each.recipe).beam))
 
 
 def train(task: Task, optimiser: torch.optim.Optimizer, clip: float, batches: Sequence[Any]) -> None:
@@ -168,7 +172,7 @@ def train(task: Task, optimiser: torch.optim.Optimizer, clip: float, batches: Se
 def tell(task: CaptionTask, beam: int) -> float:
     """Seconds an image."""
     task.eval()
-    rules: Rules = replace(task.decoding.rules(task.vocabulary), min_length=WORDS, max_length=WORDS)
+    rules: Rules = replace(rules_of(task.decoding, task.vocabulary), min_length=WORDS, max_length=WORDS)
     features = task.validation_data.images.batch(np.arange(TOLD)).numpy()
     decoder = TorchDecoder(task.captioner)
     before = time.process_time()
@@ -180,7 +184,7 @@ def tell(task: CaptionTask, beam: int) -> float:
 
 def look_up(dataset: Dataset, kind: str) -> float:
     """Seconds an image of captions that are looked up from the training images most like it."""
-    recipe = load("merge", dataset=kind)
+    recipe = load_recipe("merge", dataset=kind)
     training_data = TrainingData(recipe, dataset, make_features(recipe, dataset, SPLITS, progress=for_terminal()))
     (train, seen), (_, images) = (training_data.split(split, captioned) for split in SPLITS)
     words = [[ptb(caption) for caption in record.captions] for record in train]

@@ -24,16 +24,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from seetell.learn.export import USUAL, ModelInfo, Trained, export, open_runs
+from seetell.learn.export.trained import plain_numbers
+
 from seetell.bundle import Bundle, Score, write_bundle
 from seetell.data import Record
 from seetell.errors import SeetellError
 from seetell.evaluation import evaluate_bundle, spread
 from seetell.figures.sheet import Cell, contact_sheet, save_image
 from seetell.learn.encoders import Encoder, encode_dataset
-from seetell.learn.export import USUAL, ModelInfo, Trained, export, open_runs
-from seetell.learn.export.trained import plain_numbers
 from seetell.learn.files import write_text
-from seetell.learn.recipes import Recipe, load
+from seetell.learn.recipes import Recipe, load_recipe
 from seetell.learn.reproduction.page import Command, Heading, Page, Paragraph, Table, markdown
 from seetell.learn.reproduction.records import made_by
 from seetell.learn.training.checkpoints import read_json, write_json
@@ -41,6 +42,7 @@ from seetell.learn.training.curves import flat
 from seetell.learn.training.run import SPLITS, Run, open_data, train
 from seetell.progress import for_terminal
 from seetell.runtime import Model, open_model
+from seetell.settings import plain
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}  # stages that are shipped
@@ -138,7 +140,7 @@ def train_all(
         settings = [each.format(runs=runs) for each in stage["set"]]
         beside = where / stage["recipe"]
         name = beside if beside.is_file() else stage["recipe"]
-        recipe = load(name, dataset=stage["dataset"], settings=settings)
+        recipe = load_recipe(name, dataset=stage["dataset"], settings=settings)
         todo.append((folder, recipe, [data[name] for name in stage["data"]]))
     for spec in dict.fromkeys(spec for _, _, used in todo for spec in used):
         make_features(spec, [recipe for _, recipe, used in todo if spec in used], store)
@@ -398,10 +400,10 @@ def card(
         recipe = run.recipe
         ran = Counter(record["phase"] for record in run.history())
         losses = ", then ".join(
-            f"{ran[number]} of {phase.epochs} epochs of {phase.loss.get('kind')}"
+            f"{ran[number]} of {phase.epochs} epochs of {phase.loss.kind}"
             for number, phase in enumerate(recipe.phases, start=1)
         )
-        model = json.dumps(dict(recipe.model), sort_keys=True)
+        model = json.dumps(plain(recipe.model), sort_keys=True)
         data = ", ".join(f"`{public(spec)}`" for spec in run.data)
         training.append(f"- **{run.path.name}**: recipe `{recipe.name}` on {data}; {losses}; model `{model}`.")
     told = Page("", score_blocks(plan, scores, times=False)).markdown().split("\n", 2)[2].strip()

@@ -37,8 +37,8 @@ def guessed_recalls(images: int, texts: int) -> float:
 def started_above(images: int, texts: int) -> float:
     """The sum of recalls above which training has started, for a split of this size.
 
-    It is 10, or as many times the recalls of a random ranking as 10 is for Vilalta et al.; on tiny splits, half-way from
-    a random ranking to 600.
+    It is 10, or as many times the recalls of a random ranking as 10 is for Vilalta et al.; on tiny splits, half-way
+    from a random ranking to 600.
 
     Example:
         >>> started_above(images=1000, texts=5000)
@@ -84,8 +84,8 @@ def _hinges(batch: int, negatives: int, reduction: str) -> int:
 class CollapseDetector:
     """Watches the epochs of a phase, by their records only.
 
-    A record has the `epoch`, its mean `loss`, its validation `score` (the sum of recalls) and, optionally, the number of
-    `samples` the loss is averaged over: the last batch of an epoch may be smaller, and so are sums over it.
+    A record has the `epoch`, its mean `loss`, its validation `score` (the sum of recalls) and, optionally, the number
+    of `samples` the loss is averaged over: the last batch of an epoch may be smaller, and so are sums over it.
 
     Args:
         loss: the settings of the loss.

@@ -19,7 +19,7 @@ import torch
 from seetell.data import Dataset, ImageFile, Record
 from seetell.errors import SeetellError
 from seetell.learn.losses import started_above
-from seetell.learn.recipes import Recipe, load
+from seetell.learn.recipes import Recipe, load_recipe
 from seetell.learn.reproduction import untrained
 from seetell.learn.reproduction.caption_figures import PREDICTIONS, read_captions, some_captions
 from seetell.learn.reproduction.records import Asked, RowRecord, made_by, portable_spec, stem
@@ -71,7 +71,7 @@ class Asking:
     def recipe(self, row: Row, seed: int) -> Recipe:
         start = [f"training.start_from={self.trained(row.starts_from, seed)}"] if row.starts_from else []
         more = [*row.settings_with(self.files), *start, *self.settings, f"training.seed={seed}"]
-        return load(row.recipe, dataset=self.kind, budget=self.budget, settings=more)
+        return load_recipe(row.recipe, dataset=self.kind, budget=self.budget, settings=more)
 
     def trained(self, row: str, seed: int) -> Path:
         """The folder of a row that another begins with."""
@@ -143,9 +143,9 @@ def run_row(asking: Asking, row: Row, seed: int) -> RowRecord:
     if row.untrained == "template":
         with open_model() as model:
             result = untrained.template(model, asking.specs, options, progress=progress)
-        record = _record(asking, row, seed, load("best-tags", dataset="coco"), result, {})
+        record = _record(asking, row, seed, load_recipe("best-tags", dataset="coco"), result, {})
     elif row.untrained:
-        recipe = load("merge", dataset=asking.kind, budget=asking.budget, settings=asking.settings)
+        recipe = load_recipe("merge", dataset=asking.kind, budget=asking.budget, settings=asking.settings)
         result = untrained.consensus(recipe, asking.specs, options, root=root, progress=progress)
         record = _record(asking, row, seed, recipe, result, {})
     else:
@@ -175,8 +175,7 @@ def _trained(asking: Asking, row: Row, seed: int, folder: Path) -> Run:
 
 def _tested_again(asking: Asking, row: Row, seed: int) -> Run:
     run = Run.open(asking.trained(row.tests, seed))
-    decoding, model = {**run.recipe.decoding, **row.decoding}, {**run.recipe.model, **row.model}
-    return replace(run, recipe=replace(run.recipe, decoding=decoding, model=model))
+    return replace(run, recipe=run.recipe.with_settings(decoding=row.decoding, model=row.model))
 
 
 def _record(

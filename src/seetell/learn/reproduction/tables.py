@@ -378,21 +378,21 @@ def table(name: str) -> PublishedTable:
 
 def label(row: Row) -> str:
     """What a page calls a row."""
-    from seetell.learn.recipes import load
+    from seetell.learn.recipes import load_recipe
 
-    return row.label or load(row.recipe).row or row.name
+    return row.label or load_recipe(row.recipe).row or row.name
 
 
 def published(row: Row, dataset: str) -> dict[str, float]:
     """What was published for a row on a dataset, flat: with the sum of recalls where all six are there, and of `5/5`
     runs that started the share."""
-    from seetell.learn.recipes import load
+    from seetell.learn.recipes import load_recipe
     from seetell.learn.training.curves import flat
 
     if row.published is not None:
         known: Mapping[str, Any] = row.published
     else:
-        known = load(row.recipe).published if row.recipe else {}
+        known = load_recipe(row.recipe).published if row.recipe else {}
     figures = flat(known.get(dataset, {}))
     recalls = [figures.get(f"{side}.r{k}") for side in ("image_to_text", "text_to_image") for k in (1, 5, 10)]
     if all(value is not None for value in recalls):

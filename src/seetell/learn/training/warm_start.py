@@ -129,7 +129,7 @@ class WarmStart:
         new = [word for word in training.words if word not in self.vocabulary]
         return Vocabulary([*self.vocabulary.words, *new], self.vocabulary.specials)
 
-    def load(
+    def load_recipe(
         self,
         model: nn.Module,
         vocabulary: Vocabulary,

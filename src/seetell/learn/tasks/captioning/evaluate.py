@@ -81,6 +81,6 @@ def score_predictions(
         len(records),
         notes=(*scored.notes, *filter(None, [degenerate([list(words) for words in predicted])])),
         predictions=[
-            Prediction(record.key, tuple(record.captions), (caption,), score) for record, caption, score in each
+            Prediction(record.key, tuple(record.captions), (caption,), score) for record, caption, score in scores
         ],
     )
