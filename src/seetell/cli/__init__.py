@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -51,13 +52,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: formatting would double the time it takes
 )
-learn = typer.Typer(
-    help="Train, compare and export models (needs `pip install 'seetell[learn]'`).", no_args_is_help=True
-)
+learn = typer.Typer(help="Train, compare and export models (needs the extra `learn`).", no_args_is_help=True)
 
-for command in (caption, tag, similar, index, search, serve, watch, check, evaluate):
+COMMANDS: list[Callable[..., None]] = [caption, tag, similar, index, search, serve, watch, check, evaluate]
+LEARN_COMMANDS: list[Callable[..., None]] = [features, train, tune, reproduce, export]
+for command in COMMANDS:
     app.command()(command)
-for command in (features, train, tune, reproduce, export):
+for command in LEARN_COMMANDS:
     learn.command()(command)
 app.add_typer(library, name="library")
 app.add_typer(models, name="models")
@@ -74,16 +75,13 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
 
 def main() -> None:
-    """Run the command line.
-
-    A user's mistake is one line on standard error and exit code 2, never a traceback; so is the code of a bug.
-    """
+    """Run the command line; a user's mistake is one line on standard error, never a traceback."""
     try:
         app()
     except SeetellError as error:
         print(f"seetell: {error}", file=sys.stderr)
         sys.exit(ExitCode.ERROR)
-    except Exception:
+    except Exception:  # a bug: Python's own exit code, 1, would mean "nothing found"
         import traceback
 
         traceback.print_exc()

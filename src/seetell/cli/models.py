@@ -129,7 +129,6 @@ def _lines(row: dict[str, Any]) -> list[str]:
     size = f"{row['bytes'] / 1e6:.1f} MB"
     lines = [f"{row['name']}\t{', '.join(row['kinds'])}\t{size}\t{row['precision']}\t{row['licence']}"]
     for kind, scores in row["scores"].items():
-        lines += [
-            f"  {kind}: {headline(kind, each['metrics'])} ({each['data']}, {each['split']})" for each in scores[-1:]
-        ]
+        for score in scores[-1:]:
+            lines.append(f"  {kind}: {headline(kind, score['metrics'])} ({score['data']}, {score['split']})")
     return lines
