@@ -129,6 +129,7 @@ def _lines(row: dict[str, Any]) -> list[str]:
     size = f"{row['bytes'] / 1e6:.1f} MB"
     lines = [f"{row['name']}\t{', '.join(row['kinds'])}\t{size}\t{row['precision']}\t{row['licence']}"]
     for kind, scores in row["scores"].items():
-        for score in scores[-1:]:
-            lines.append(f"  {kind}: {headline(kind, score['metrics'])} ({score['data']}, {score['split']})")
+        if scores:
+            latest = scores[-1]
+            lines.append(f"  {kind}: {headline(kind, latest['metrics'])} ({latest['data']}, {latest['split']})")
     return lines
