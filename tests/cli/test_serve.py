@@ -24,7 +24,7 @@ from seetell.web.server import address
 @pytest.fixture
 def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SEETELL_LIBRARY", str(tmp_path / "library"))
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "bundles"))
     monkeypatch.setattr("seetell.bundle.registry.builtin_folder", lambda: tmp_path / "none")
     monkeypatch.delenv("SEETELL_TOKEN", raising=False)
     write_tiny(tmp_path / "bundles" / "tiny")
@@ -37,7 +37,7 @@ def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def serving(photos: Path, request: pytest.FixtureRequest) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server in a process of its own, and the address that it printed."""
-    command = [sys.executable, "-m", "seetell.cli", "serve", str(photos), "--bundle", "tiny", "--port", "0"]
+    command = [sys.executable, "-m", "seetell.cli", "serve", str(photos), "--model", "tiny", "--port", "0"]
     process = subprocess.Popen([*command, *getattr(request, "param", ())], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -93,7 +93,7 @@ def test_elsewhere_than_on_loopback_it_prints_a_token(serving: tuple[subprocess.
 def test_mistakes_are_told_before_anything_is_made(photos: Path, tmp_path: Path) -> None:
     for arguments, says in {
         (str(photos / "none"),): "no such folder",
-        ("--bundle", "tinny"): "Did you mean tiny",
+        ("--model", "tinny"): "Did you mean tiny",
         ("--host", "0.0.0.0", "--token", "short"): "shorter than 16",
         (str(photos),): "no built-in bundle",
     }.items():
@@ -104,8 +104,8 @@ def test_mistakes_are_told_before_anything_is_made(photos: Path, tmp_path: Path)
 
 def test_a_library_of_another_bundle_is_refused_at_once(photos: Path, tmp_path: Path) -> None:
     write_tiny(tmp_path / "bundles" / "finder", ("retriever",))
-    assert CliRunner().invoke(app, ["index", str(photos), "--bundle", "tiny", "--quiet"]).exit_code == 0
-    result = CliRunner().invoke(app, ["serve", "--bundle", "finder"])
+    assert CliRunner().invoke(app, ["index", str(photos), "--model", "tiny", "--quiet"]).exit_code == 0
+    result = CliRunner().invoke(app, ["serve", "--model", "finder"])
     assert "cannot be compared" in str(result.exception)
 
 

@@ -5,14 +5,13 @@ from typing import Annotated
 
 import typer
 
-from seetell.cli.images import BundleName, Threads
-from seetell.cli.library_options import LibraryPath
+from seetell.cli.options import LibraryPath, ModelName, Threads
 
 
 def serve(
     folder: Annotated[Path | None, typer.Argument(help="Index this folder first, and while you look.")] = None,
     library: LibraryPath = None,
-    bundle: BundleName = "",
+    model: ModelName = None,
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="8765, or else any that is free.")] = None,
     host: Annotated[str, typer.Option(help="Where to listen; elsewhere than here a token is needed.")] = "127.0.0.1",
     token: Annotated[
@@ -20,7 +19,7 @@ def serve(
     ] = "",
     name: Annotated[list[str] | None, typer.Option(help="A host name by which it is asked for, too.")] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in your browser.")] = False,
-    threads: Threads = 0,
+    threads: Threads = None,
 ) -> None:
     """Search, look and edit in the browser. Prints the page's address, and serves it until Ctrl-C."""
     from seetell.errors import SeetellError
@@ -35,14 +34,14 @@ def serve(
     from seetell.web.server import address
 
     access = Access.to(host, token=token, names=name or ())
-    with Library.open(library, bundle=bundle or None, mend=True, threads=threads or None) as opened:
+    with Library.open(library, bundle=model, mend=True, threads=threads) as opened:
         if opened.rebuilt:
             typer.echo(f"seetell: the library was damaged and has been rebuilt with {opened.rebuilt}", err=True)
         # What is wrong with the bundle is told here, not on the page.
         if opened.info().fingerprint:
             _ = opened.model
         elif folder is not None:
-            find(bundle or None)
+            find(model)
         listener = bind(host, port)
         site = Site(opened, access)
         if folder is not None:
