@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from helpers.tiny_bundles import write_tiny
-from helpers.web_server import COLOURS, Served, paint, running
+from helpers.web_server import COLOURS, RunningServer, run_server, save_coloured
 from seetell.bundle import add
 from seetell.library import Library
 from seetell.web import Access
@@ -68,8 +68,8 @@ def until(page: "Page", what: str, arg: object = None) -> None:
     raise AssertionError(f"it did not happen: {what}; {page.locator('main').inner_text()}")
 
 
-def opened(page: "Page", served: Served, path: str = "/") -> "Page":
-    page.goto(served.address + path)
+def opened(page: "Page", server: RunningServer, path: str = "/") -> "Page":
+    page.goto(server.url + path)
     until(page, "() => [...document.querySelectorAll('main h1')].some(each => each.textContent)")
     until(page, "() => !document.querySelector('[aria-busy]')")
     return page
@@ -119,8 +119,8 @@ def shadow(page: "Page", x: float, y: float) -> float:
 # Searching
 
 
-def test_results_come_as_one_types(page: "Page", served: Served) -> None:
-    opened(page, served)
+def test_results_come_as_one_types(page: "Page", server: RunningServer) -> None:
+    opened(page, server)
     assert len(captions(page)) == 12
     page.locator("#q").press_sequentially("something green", delay=10)
     expect_captions(page, {"a green thing"})
@@ -132,10 +132,10 @@ def test_results_come_as_one_types(page: "Page", served: Served) -> None:
     assert page.locator("#q").input_value() == ""
 
 
-def test_a_late_answer_to_an_old_question_is_dropped(page: "Page", served: Served) -> None:
-    opened(page, served)
+def test_a_late_answer_to_an_old_question_is_dropped(page: "Page", server: RunningServer) -> None:
+    opened(page, server)
     waiting: list[Any] = []
-    page.route("**/api/search?*q=red*", lambda route: waiting.append(route))
+    page.route("**/api/v1/search?*q=red*", lambda route: waiting.append(route))
     page.locator("#q").fill("red")
     for _ in range(300):
         page.wait_for_timeout(50)
@@ -153,8 +153,10 @@ def test_a_late_answer_to_an_old_question_is_dropped(page: "Page", served: Serve
     assert set(captions(page)) == {"a blue thing"}
 
 
-def test_nothing_matches_is_said_and_the_nearest_are_there_for_whoever_wants_them(page: "Page", served: Served) -> None:
-    opened(page, served, "/?q=zebra")
+def test_nothing_matches_is_said_and_the_nearest_are_there_for_whoever_wants_them(
+    page: "Page", server: RunningServer
+) -> None:
+    opened(page, server, "/?q=zebra")
     assert page.locator("h1:visible").inner_text() == "Nothing here matches “zebra”"
     assert "knows: zebra" in page.locator(".hints").inner_text()
     assert captions(page) == []
@@ -162,8 +164,8 @@ def test_nothing_matches_is_said_and_the_nearest_are_there_for_whoever_wants_the
     assert len(captions(page)) == 12
 
 
-def test_filters_by_tag(page: "Page", served: Served) -> None:
-    opened(page, served)
+def test_filters_by_tag(page: "Page", server: RunningServer) -> None:
+    opened(page, server)
     page.get_by_role("button", name="Only with red, 4 images").click()
     expect_captions(page, {"a red thing"})
     page.get_by_role("button", name="With red: change to without").click()
@@ -179,8 +181,8 @@ def test_filters_by_tag(page: "Page", served: Served) -> None:
 # An image's page
 
 
-def test_an_image_has_its_own_address_and_more_like_it(page: "Page", served: Served) -> None:
-    opened(page, served, "/?q=blue")
+def test_an_image_has_its_own_address_and_more_like_it(page: "Page", server: RunningServer) -> None:
+    opened(page, server, "/?q=blue")
     page.locator(".grid a").first.click()
     page.wait_for_selector(".word")
     assert "/image/" in page.url
@@ -198,8 +200,8 @@ def test_an_image_has_its_own_address_and_more_like_it(page: "Page", served: Ser
     page.wait_for_selector(".word")
 
 
-def test_each_word_lights_up_where_the_model_looked(page: "Page", served: Served) -> None:
-    opened(page, served, "/image/1")
+def test_each_word_lights_up_where_the_model_looked(page: "Page", server: RunningServer) -> None:
+    opened(page, server, "/image/1")
     words = page.locator(".word")
     words.first.wait_for()
     assert words.all_inner_texts() == ["a", "blue", "thing"]
@@ -222,8 +224,8 @@ def test_each_word_lights_up_where_the_model_looked(page: "Page", served: Served
     assert "looked at" in str(words.nth(2).get_attribute("aria-label"))
 
 
-def test_an_edit_is_kept_and_found(page: "Page", own: Served) -> None:
-    opened(page, own, "/image/3")
+def test_an_edit_is_kept_and_found(page: "Page", private_server: RunningServer) -> None:
+    opened(page, private_server, "/image/3")
     page.wait_for_selector(".word")
     page.keyboard.press("e")
     page.get_by_role("textbox", name="Caption").fill("Grandmother's kettle")
@@ -246,7 +248,7 @@ def test_an_edit_is_kept_and_found(page: "Page", own: Served) -> None:
     assert page.locator("#view-search .grid .sure").count() == 1
 
 
-def test_until_an_image_comes_the_one_before_cannot_be_edited(page: "Page", served: Served) -> None:
+def test_until_an_image_comes_the_one_before_cannot_be_edited(page: "Page", server: RunningServer) -> None:
     held: list[Any] = []
 
     def asked() -> Any:
@@ -254,10 +256,10 @@ def test_until_an_image_comes_the_one_before_cannot_be_edited(page: "Page", serv
             page.wait_for_timeout(20)
         return held.pop()
 
-    opened(page, served, "/")
+    opened(page, server, "/")
     page.locator("#view-search .grid a").first.click()
     page.get_by_role("button", name="Edit").wait_for()
-    page.route(re.compile(r"/api/images/\d+$"), lambda route: held.append(route))
+    page.route(re.compile(r"/api/v1/images/\d+$"), lambda route: held.append(route))
     page.locator("a.after").click()
     answer = asked()
     assert page.locator("article.image[inert]").count() == 1
@@ -271,9 +273,9 @@ def test_until_an_image_comes_the_one_before_cannot_be_edited(page: "Page", serv
     page.get_by_role("button", name="Edit").wait_for()
 
 
-def test_a_caption_is_read_aloud_word_by_word(page: "Page", served: Served) -> None:
+def test_a_caption_is_read_aloud_word_by_word(page: "Page", server: RunningServer) -> None:
     page.add_init_script(VOICE)
-    opened(page, served, "/image/1")
+    opened(page, server, "/image/1")
     page.wait_for_selector(".word")
     page.get_by_role("button", name="Read aloud").click()
     assert page.evaluate("window.spoken") == ["a blue thing"]
@@ -286,8 +288,8 @@ def test_a_caption_is_read_aloud_word_by_word(page: "Page", served: Served) -> N
 # An image that is shown
 
 
-def test_a_chosen_image_is_told_and_searched_by(page: "Page", served: Served) -> None:
-    opened(page, served)
+def test_a_chosen_image_is_told_and_searched_by(page: "Page", server: RunningServer) -> None:
+    opened(page, server)
     page.set_input_files("#file", files=[{"name": "white.png", "mimeType": "image/png", "buffer": half_white()}])
     page.wait_for_selector(".subject.look .word")
     assert "?look=" in page.url
@@ -298,8 +300,8 @@ def test_a_chosen_image_is_told_and_searched_by(page: "Page", served: Served) ->
     page.wait_for_selector("h1:has-text('your image')")
 
 
-def test_a_dropped_and_a_pasted_image(page: "Page", served: Served) -> None:
-    opened(page, served)
+def test_a_dropped_and_a_pasted_image(page: "Page", server: RunningServer) -> None:
+    opened(page, server)
     for event, make in (
         ("drop", "new DragEvent('drop', { dataTransfer: carried, bubbles: true, cancelable: true })"),
         ("paste", "new ClipboardEvent('paste', { clipboardData: carried, bubbles: true, cancelable: true })"),
@@ -319,8 +321,8 @@ def test_a_dropped_and_a_pasted_image(page: "Page", served: Served) -> None:
         until(page, "told => document.querySelector('#view-search .grid img')?.alt === told", told)
 
 
-def test_what_cannot_be_read_is_said(page: "Page", served: Served) -> None:
-    opened(page, served)
+def test_what_cannot_be_read_is_said(page: "Page", server: RunningServer) -> None:
+    opened(page, server)
     page.set_input_files("#file", files=[{"name": "no.png", "mimeType": "image/png", "buffer": b"not an image"}])
     page.wait_for_selector("#toast:visible")
     assert "text, not an image" in page.locator("#toast").inner_text()
@@ -333,11 +335,11 @@ def test_indexing_is_seen_as_it_goes(page: "Page", tmp_path: Path, bundle: Path,
     (photos / "broken.png").write_bytes(b"this is text")
     with (
         Library.open(tmp_path / "new", bundle=bundle, threads=1) as library,
-        running(library, Access.to("127.0.0.1")) as served,
+        run_server(library) as server,
     ):
-        opened(page, served)
+        opened(page, server)
         assert "no images here yet" in page.locator(".hints").inner_text()
-        indexer = served.site.indexer
+        indexer = server.site.indexer
         indexer.state = State("indexing", done=3, total=12, rate=2.0, seconds_left=4.5)
         indexer._publish()
         page.wait_for_selector("text=Indexing: 3 of 12 images, 5 s left")
@@ -351,9 +353,9 @@ def test_indexing_is_seen_as_it_goes(page: "Page", tmp_path: Path, bundle: Path,
         assert page.locator("#progress").is_hidden()
 
 
-def test_bundles_are_compared_in_tables(page: "Page", own: Served, tmp_path: Path) -> None:
+def test_bundles_are_compared_in_tables(page: "Page", private_server: RunningServer, tmp_path: Path) -> None:
     add(write_tiny(tmp_path / "tiny").path, "second")
-    opened(page, own)
+    opened(page, private_server)
     page.get_by_role("link", name="Bundles").click()
     page.wait_for_selector("table")
     assert page.locator(".cards h2").all_inner_texts() == ["tiny\nin use here", "second"]
@@ -365,8 +367,8 @@ def test_bundles_are_compared_in_tables(page: "Page", own: Served, tmp_path: Pat
 # Keys, hands, ears
 
 
-def test_everything_can_be_reached_by_keys(page: "Page", served: Served) -> None:
-    opened(page, served)
+def test_everything_can_be_reached_by_keys(page: "Page", server: RunningServer) -> None:
+    opened(page, server)
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "q"
     page.keyboard.type("red")
@@ -392,8 +394,8 @@ def test_everything_can_be_reached_by_keys(page: "Page", served: Served) -> None
     page.wait_for_selector("dialog", state="detached")
 
 
-def test_single_keys_can_be_turned_off(page: "Page", served: Served) -> None:
-    opened(page, served)
+def test_single_keys_can_be_turned_off(page: "Page", server: RunningServer) -> None:
+    opened(page, server)
     page.keyboard.press("?")
     page.get_by_label("Single letters are keys").uncheck()
     page.keyboard.press("Escape")
@@ -403,7 +405,7 @@ def test_single_keys_can_be_turned_off(page: "Page", served: Served) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_to_complain_of(browser: "Browser", served: Served, scheme: Any) -> None:
+def test_axe_finds_nothing_to_complain_of(browser: "Browser", server: RunningServer, scheme: Any) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     axe = Axe()
@@ -416,11 +418,11 @@ def test_axe_finds_nothing_to_complain_of(browser: "Browser", served: Served, sc
         found = axe.run(page).response["violations"]
         assert not found, (what, [(each["id"], [node["html"] for node in each["nodes"][:3]]) for each in found])
 
-    opened(page, served)
+    opened(page, server)
     look("all images")
-    opened(page, served, "/?q=zebra&tag=red&not=blue")
+    opened(page, server, "/?q=zebra&tag=red&not=blue")
     look("nothing matches")
-    opened(page, served, "/image/1")
+    opened(page, server, "/image/1")
     page.wait_for_selector(".word")
     page.wait_for_selector(".alike img")
     page.locator(".word").nth(1).click()
@@ -430,27 +432,27 @@ def test_axe_finds_nothing_to_complain_of(browser: "Browser", served: Served, sc
     page.set_input_files("#file", files=[{"name": "w.png", "mimeType": "image/png", "buffer": half_white()}])
     page.wait_for_selector(".subject.look .word")
     look("an image that was shown")
-    served.site.indexer.state = State("indexing", done=3, total=12)
-    opened(page, served, "/bundles")
+    server.site.indexer.state = State("indexing", done=3, total=12)
+    opened(page, server, "/bundles")
     page.wait_for_selector("progress")
     look("bundles")
-    served.site.indexer.state = State()
+    server.site.indexer.state = State()
     page.keyboard.press("?")
     page.wait_for_selector("dialog[open]")
     look("help")
-    page.goto(served.address + "/api/docs")
+    page.goto(server.url + "/api/v1/docs")
     page.wait_for_selector(".operation")
     look("the API")
     context.close()
 
 
-def test_it_fits_a_telephone(browser: "Browser", served: Served) -> None:
+def test_it_fits_a_telephone(browser: "Browser", server: RunningServer) -> None:
     context = browser.new_context(
         viewport={"width": 340, "height": 640}, has_touch=True, is_mobile=True, reduced_motion="reduce"
     )
     page = context.new_page()
     for path in ("/", "/?q=zebra", "/image/1", "/bundles"):
-        opened(page, served, path)
+        opened(page, server, path)
         if path == "/image/1":
             page.wait_for_selector(".word")
             page.locator(".word").nth(1).tap()
@@ -466,15 +468,15 @@ def test_it_fits_a_telephone(browser: "Browser", served: Served) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="no file has such a name there")
 def test_markup_in_names_captions_and_tags_is_shown_as_it_is(page: "Page", tmp_path: Path, bundle: Path) -> None:
     evil = "<img src=x onerror=window.hacked=1>"
-    paint(tmp_path / "photos" / f"{evil}.png", COLOURS["red"])
+    save_coloured(tmp_path / "photos" / f"{evil}.png", COLOURS["red"])
     with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
         library.update([tmp_path / "photos"])
         library.edit(
             1, caption=f"{evil}<script>window.hacked=1</script>", tags=[f'"{evil}', "javascript:window.hacked=1"]
         )
-        with running(library, Access.to("127.0.0.1")) as served:
-            opened(page, served, f"/?q={evil}")
-            opened(page, served)
+        with run_server(library) as server:
+            opened(page, server, f"/?q={evil}")
+            opened(page, server)
             assert captions(page) == [f"{evil}<script>window.hacked=1</script>"]
             page.locator(".grid a").first.click()
             page.wait_for_selector(".word")
@@ -487,11 +489,11 @@ def test_markup_in_names_captions_and_tags_is_shown_as_it_is(page: "Page", tmp_p
 
 
 def test_the_token_leaves_the_address(page: "Page", tmp_path: Path, bundle: Path, photos: Path) -> None:
-    access = Access.to("0.0.0.0", token="long enough to be one")
+    access = Access.for_host("0.0.0.0", token="long enough to be one")
     with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
         library.update([photos / "red"])
-        with running(library, access) as served:
-            page.goto(f"{served.address}/?token=long+enough+to+be+one")
+        with run_server(library, access) as server:
+            page.goto(f"{server.url}/?token=long+enough+to+be+one")
             expect_captions(page, {"a red thing"})
-            assert page.url == f"{served.address}/"
+            assert page.url == f"{server.url}/"
             assert page.evaluate("document.cookie") == ""
