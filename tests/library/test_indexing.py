@@ -247,7 +247,7 @@ def test_a_bundle_is_found_again_by_its_fingerprint(
         with pytest.raises(LibraryError, match="not there any more"):
             library.search("red")
         assert library.search(tags=["red"], k=1)[0].matches
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "bundles"))
     shutil.copytree(tmp_path / "there", tmp_path / "bundles" / "renamed")
     with Library.open(tmp_path / "library") as library:
         assert len(library.search("red", k=3)) == 3
