@@ -98,6 +98,7 @@ def remove(name: Annotated[str, typer.Argument(help="Name of a model that was ad
 
 def summary(manifest: "Manifest") -> dict[str, Any]:
     """What a listing shows of a model."""
+    from seetell.settings import plain
 
     return {
         "kinds": list(manifest.kinds),
