@@ -12,7 +12,7 @@ from seetell.bundle.registry import builtin_folder
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "data"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "data"))
     monkeypatch.setattr("seetell.bundle.registry.builtin_folder", lambda: tmp_path / "package" / "builtin")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "data"

@@ -106,8 +106,7 @@ def test_mistakes_are_reported_before_anything_is_created(photos: Path, tmp_path
 
 def test_a_library_of_another_model_is_refused_at_once(photos: Path, tmp_path: Path) -> None:
     write_tiny(tmp_path / "bundles" / "finder", ("retriever",))
-    with Library.open(bundle="tiny", threads=1) as library:
-        library.update([photos])
+    assert CliRunner().invoke(app, ["index", str(photos), "--model", "tiny", "--quiet"]).exit_code == 0
     result = CliRunner().invoke(app, ["serve", "--model", "finder"])
     assert "cannot be compared" in str(result.exception)
 

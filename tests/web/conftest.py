@@ -25,7 +25,7 @@ def photos(tmp_path: Path) -> Path:
 def _only_own_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test sees only the models it adds, whatever is installed or built in."""
     monkeypatch.setattr("seetell.bundle.registry.builtin_folder", lambda: tmp_path / "none")
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "added"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "added"))
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def read_manifest(folder: Path) -> Manifest:
         is_folder = False
     if not is_folder:
         raise BundleError(
-            "there is no such folder", where=str(folder), remedy="`seetell bundles` lists the bundles there are"
+            "there is no such folder", where=str(folder), remedy="`seetell models` lists the models there are"
         )
     if not os.path.lexists(path):
         raise BundleError(

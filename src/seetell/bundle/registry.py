@@ -26,8 +26,8 @@ class Place:
 
 
 def user_folder() -> Path:
-    """Where added bundles are: $SEETELL_BUNDLES, or `bundles` in the user's data folder."""
-    if told := os.environ.get("SEETELL_BUNDLES"):
+    """Where added bundles are: $SEETELL_MODELS, or `bundles` in the user's data folder."""
+    if told := os.environ.get("SEETELL_MODELS"):
         return Path(told).expanduser()
     from platformdirs import user_data_path
 
@@ -90,7 +90,7 @@ def remove(name: str) -> Place:
             return place
     if name in (BUILTIN, *(place.name for place in installed())):
         raise BundleError("a built-in bundle belongs to the package and is not removed", where=name)
-    raise BundleError(f"no bundle is called {name!r}", remedy="`seetell bundles` lists those there are")
+    raise BundleError(f"no bundle is called {name!r}", remedy="`seetell models` lists them")
 
 
 def _inside(folder: Path, *, builtin: bool = False) -> list[Place]:
@@ -106,7 +106,7 @@ def _default() -> Path:
     if not places:
         raise BundleError(
             "this copy of seetell has no built-in bundle",
-            remedy="Name one with --bundle, or make one: seetell learn train, then seetell learn export",
+            remedy="Name one with --model, or make one: seetell learn train, then seetell learn export",
         )
     if len(places) == 1:
         return places[0].path

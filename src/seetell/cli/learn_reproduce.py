@@ -33,7 +33,7 @@ def reproduce(
     store: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
 ) -> None:
     """Train the rows of a published table that have not been trained, and write the page of all that have."""
-    from seetell.cli.images import listed
+    from seetell.cli.images import find_images
     from seetell.learn.reproduction.reproduce import given_files
     from seetell.learn.reproduction.reproduce import reproduce as run
     from seetell.learn.reproduction.tables import table as find
@@ -48,7 +48,7 @@ def reproduce(
         budget=budget,
         settings=[*([f"encoder.name={encoder}"] if encoder else []), *(settings or [])],
         files=given_files(files or []),
-        show=listed(show or []),
+        show=find_images(show or [])[0],
         seeds=seeds,
         records=records,
         root=store,

@@ -120,7 +120,7 @@ class Model:
             raise BundleError(
                 f"this bundle cannot {what}: it has a {' and a '.join(self.kinds)} only",
                 where=str(self.bundle.path),
-                remedy="Name another with --bundle; `seetell bundles` lists what each can do",
+                remedy="Name another with --model; `seetell models` lists what each can do",
             )
         return part
 

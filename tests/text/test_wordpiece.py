@@ -1,4 +1,4 @@
-from seetell.text.pieces import WordPieces
+from seetell.text.wordpiece import WordPieces
 
 PIECES = {"a", "un", "##icy", "##cle", "uni", "##cycle", "dog", "##s", "don", "'", "t", ".", "cafe", "日", "本", "$"}
 

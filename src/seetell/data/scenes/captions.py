@@ -1,7 +1,7 @@
-"""Five captions for a scene, in differing words, order and detail; each is true of the image.
+"""Five captions for a scene, with different words, order and detail; all of them are true.
 
-Two say how the things stand to each other, from either end; two more say it in another frame; the last names only what
-is largest, and where it is.
+Two describe how the objects relate, from either side; two more do so in another frame; the last names only the largest
+object, and the ground.
 """
 
 from seetell.data.scenes.chance import Chance
@@ -13,10 +13,10 @@ SIZE_WORDS = {"small": ("small", "little"), "large": ("large", "big")}
 
 def captions(scene: Scene) -> tuple[str, ...]:
     """The scene's five captions."""
-    return _worded(scene, Chance(scene.seed, scene.index, 3))
+    return _captions(scene, Chance(scene.seed, scene.index, 3))
 
 
-def _worded(scene: Scene, chance: Chance) -> tuple[str, ...]:
+def _captions(scene: Scene, chance: Chance) -> tuple[str, ...]:
     one, other, *more = _statements(scene, chance)
     largest = max(scene.groups, key=lambda group: sum((b.right - b.left) * (b.bottom - b.top) for b in group.boxes))
     where = GROUNDS[scene.ground].phrases
@@ -34,7 +34,7 @@ def _worded(scene: Scene, chance: Chance) -> tuple[str, ...]:
 
 
 def _statements(scene: Scene, chance: Chance) -> list[str]:
-    """What is where, said in several ways; the first two start from opposite ends."""
+    """The relations of the objects in several phrasings; the first two start from opposite sides."""
     with_sizes = chance.one_in(2)
     names = [_named(group, chance, size=with_sizes) for group in scene.groups]
     plain = [_named(group, chance, size=False) for group in scene.groups]

@@ -1,22 +1,22 @@
-"""Word pieces: words that a vocabulary does not hold are cut into parts that it does hold.
+"""WordPiece: words that are not in a vocabulary are split into pieces that are.
 
-A sentence encoder that was trained on much text reads pieces ("unicycle" → "uni", "##cy", "##cle"), and so has no
-unknown words. The rules are those of BERT's uncased models (Devlin et al., 2019): small letters without accents, every
-punctuation mark a word of its own, then the longest piece that fits, from the left.
+Pretrained sentence encoders read word pieces ("unicycle" → "uni", "##cy", "##cle"), and so have no unknown words. The
+rules are those of BERT's uncased models (Devlin et al., 2019): lower case without accents, punctuation as separate
+words, then the longest matching piece, from left to right.
 """
 
 import unicodedata
 from collections.abc import Container
 
-INSIDE = "##"  # stands before a piece that goes on a word
-LONGEST_WORD = 100  # letters; a longer one is unknown
+CONTINUATION = "##"  # the prefix of a piece that does not start a word
+LONGEST_WORD = 100  # characters; longer words are unknown
 
 
 class WordPieces:
-    """A tokenizer.
+    """A WordPiece tokenizer.
 
     Args:
-        vocabulary: the pieces that there are.
+        vocabulary: the pieces.
 
     Example:
         >>> WordPieces({"a", "uni", "##cycle"})("A unicycle!")
@@ -27,17 +27,17 @@ class WordPieces:
         self.vocabulary = vocabulary
 
     def __call__(self, text: str, /) -> list[str]:
-        """Pieces; a word that has none stays whole, as the unknown word that it is."""
-        return [piece for word in _words(text) for piece in self._cut(word)]
+        """The pieces of a text; a word that cannot be split stays whole, as an unknown word."""
+        return [piece for word in _words(text) for piece in self._split(word)]
 
-    def _cut(self, word: str) -> list[str]:
+    def _split(self, word: str) -> list[str]:
         if len(word) > LONGEST_WORD:
             return [word]
         pieces: list[str] = []
         start = 0
         while start < len(word):
             for end in range(len(word), start, -1):
-                piece = (INSIDE if start else "") + word[start:end]
+                piece = (CONTINUATION if start else "") + word[start:end]
                 if piece in self.vocabulary:
                     pieces.append(piece)
                     start = end
@@ -48,7 +48,7 @@ class WordPieces:
 
 
 def _words(text: str) -> list[str]:
-    """Words and punctuation marks, in small letters without accents."""
+    """Words and punctuation marks, in lower case without accents."""
     plain = "".join(_spaced(letter) for letter in text if not _dropped(letter))
     words = []
     for word in plain.split():
@@ -63,14 +63,14 @@ def _spaced(letter: str) -> str:
 
 
 def _dropped(letter: str) -> bool:
-    """Control characters other than white space, and the mark of what could not be decoded."""
+    """Whether a character is dropped: control characters other than white space, and the replacement character."""
     if letter in "\t\n\r":
         return False
     return letter in "\0\ufffd" or unicodedata.category(letter).startswith("C")
 
 
 def _is_punctuation(letter: str) -> bool:
-    """Also ASCII's symbols, such as $ and ^, which Unicode does not count as punctuation."""
+    """Whether a character is punctuation; ASCII symbols such as $ and ^ count, unlike in Unicode."""
     number = ord(letter)
     if 33 <= number <= 47 or 58 <= number <= 64 or 91 <= number <= 96 or 123 <= number <= 126:
         return True
@@ -78,7 +78,7 @@ def _is_punctuation(letter: str) -> bool:
 
 
 def _is_ideograph(number: int) -> bool:
-    """Of Chinese characters, each is a word; so the model was trained."""
+    """Whether a character is a Chinese one: BERT treats each as a word."""
     return (
         0x4E00 <= number <= 0x9FFF
         or 0x3400 <= number <= 0x4DBF

@@ -1,7 +1,7 @@
-"""How a scene comes about: what is in it, and where.
+"""The composition of a scene: what is in it, and where.
 
-Scenes come in pairs: 2k and 2k + 1 have the same things on the same ground, with colours or places exchanged. Their
-captions are made of the same words in another order, so whoever ignores the order cannot tell the two apart.
+Scenes come in pairs: 2k and 2k + 1 have the same objects on the same ground, with colours or positions exchanged. Their
+captions have the same words in another order, so a model that ignores word order cannot distinguish them.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from seetell.data.scenes.world import COLOURS, GROUNDS, KINDS, Group, Relation, 
 # As often as each is listed.
 ARRANGEMENTS = ("alone", "row", "row", "row", "column", "column", "stack", "trio", "row and sky")
 
-MARGIN = 0.075  # a centre crop of seven eighths leaves every thing whole
+MARGIN = 0.075  # a centre crop of seven eighths cuts off no object
 SPAN = 1 - 2 * MARGIN
-SMALL, LARGE = 0.205, 0.34  # a thing's longer side
+SMALL, LARGE = 0.205, 0.34  # the longer side of an object
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A group before it has a place."""
+    """A group without a position."""
 
     kind: str
     colour: str
@@ -33,7 +33,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """Room for a group, as fractions of the image."""
+    """The area for a group, as fractions of the image."""
 
     left: float
     top: float
@@ -42,7 +42,12 @@ class _Slot:
 
 
 def scene(seed: int, index: int) -> Scene:
-    """The scene number `index` of a seed; the same whatever other scenes there are."""
+    """Scene `index` of a seed, independent of all other scenes.
+
+    Args:
+        seed: at least 0.
+        index: at least 0.
+    """
     ground, arrangement, parts = _cast(Chance(seed, index - index % 2), second=index % 2 == 1)
     chance = Chance(seed, index, 1)
     return Scene(seed, index, ground, tuple(_arrange(chance, arrangement, parts)), _relations(arrangement))
@@ -72,24 +77,24 @@ def _cast(chance: Chance, second: bool) -> tuple[str, str, list[_Part]]:
             roles = [anything, anything, flying]
     colours = chance.shuffled(COLOURS)
     parts: list[_Part] = []
-    for place, role in enumerate(roles):
+    for position, role in enumerate(roles):
         kind = _kind(chance, ground, role)
-        if any(part.kind == kind for part in parts):  # two groups of one kind are for the exception
+        if any(part.kind == kind for part in parts):  # two groups of one kind should be rare
             kind = _kind(chance, ground, role)
-        size, count = _size_and_count(chance, arrangement, place)
-        parts.append(_Part(kind, colours[place], size, count))
+        size, count = _size_and_count(chance, arrangement, position)
+        parts.append(_Part(kind, colours[position], size, count))
     return ground, arrangement, _exchanged(chance, arrangement, parts) if second else parts
 
 
 def _kind(chance: Chance, ground: str, role: Sequence[str]) -> str:
-    """Mostly what is at home on the ground; one time in eight, anything."""
+    """Mostly what is typical of the ground; one time in eight, anything."""
     home = [kind for kind in role if kind in GROUNDS[ground].home]
     return chance.pick(role) if chance.one_in(8) or not home else chance.pick(home)
 
 
-def _size_and_count(chance: Chance, arrangement: str, place: int) -> tuple[str, int]:
+def _size_and_count(chance: Chance, arrangement: str, position: int) -> tuple[str, int]:
     if arrangement == "stack":
-        return ("large", 1) if place == 0 else ("small", 1)
+        return ("large", 1) if position == 0 else ("small", 1)
     if chance.one_in(2):
         return "large", chance.pick((1, 1, 2)) if arrangement in ("alone", "column") else 1
     most = 2 if arrangement == "trio" else 3 if arrangement == "row and sky" else 4
@@ -97,7 +102,7 @@ def _size_and_count(chance: Chance, arrangement: str, place: int) -> tuple[str, 
 
 
 def _exchanged(chance: Chance, arrangement: str, parts: list[_Part]) -> list[_Part]:
-    if arrangement == "alone":  # nothing to exchange: another number of them
+    if arrangement == "alone":  # nothing to exchange: another count
         part = parts[0]
         return [replace(part, count=5 - part.count, size="small")]
     first, second, *rest = parts
@@ -144,36 +149,36 @@ def _arrange(chance: Chance, arrangement: str, parts: list[_Part]) -> list[Group
 
 
 def _extent(part: _Part, scale: float) -> tuple[float, float]:
-    """Width and height of one thing."""
+    """Width and height of one object."""
     side = (LARGE if part.size == "large" else SMALL) * scale
     aspect = sketch(part.kind).aspect
     return (side, side / aspect) if aspect > 1 else (side * aspect, side)
 
 
 def _placed(chance: Chance, part: _Part, slot: _Slot) -> Group:
-    """The things of a group side by side, in rows where the slot is too narrow, as a whole anywhere in the slot."""
+    """The objects of a group side by side, in rows if the slot is too narrow, at a random position in the slot."""
     gap = 0.012
     width, height = slot.right - slot.left - gap, slot.bottom - slot.top
-    thing_width, thing_height = _extent(part, chance.between(0.92, 1.04))
+    item_width, item_height = _extent(part, chance.between(0.92, 1.04))
 
     def fit(columns: int) -> float:
-        """How large the things can be in so many columns, against their full size."""
+        """The scale at which the objects fit into this many columns."""
         rows = -(-part.count // columns)
         across, down = (width + gap) / columns - gap, (height + gap) / rows - gap
-        return min(1.0, across / thing_width, down / thing_height)
+        return min(1.0, across / item_width, down / item_height)
 
     columns = max(range(part.count, 0, -1), key=fit)
     rows, shrink = -(-part.count // columns), fit(columns)
-    thing_width, thing_height = thing_width * shrink, thing_height * shrink
-    step_x, step_y = thing_width + gap, thing_height + gap
+    item_width, item_height = item_width * shrink, item_height * shrink
+    step_x, step_y = item_width + gap, item_height + gap
     x = slot.left + gap / 2 + chance.between(0, width - columns * step_x + gap)
     y = slot.top + chance.between(0.0, height - rows * step_y + gap)
     boxes = []
     for n in range(part.count):
         row, column = divmod(n, columns)
-        indent = (columns - min(columns, part.count - row * columns)) / 2  # a short last row stands in the middle
+        indent = (columns - min(columns, part.count - row * columns)) / 2  # a short last row is centred
         left, top = x + (column + indent) * step_x, y + row * step_y
-        boxes.append(Box(part.kind, left, top, left + thing_width, top + thing_height))
+        boxes.append(Box(part.kind, left, top, left + item_width, top + item_height))
     return Group(part.kind, part.colour, part.size, tuple(boxes), mirrored=chance.one_in(2))
 
 
