@@ -5,15 +5,13 @@ from typing import Annotated
 
 import typer
 
-from seetell.cli.library_options import LibraryPath
+from seetell.cli.options import LibraryPath, ModelName, Threads
 
 
 def serve(
     folder: Annotated[Path | None, typer.Argument(help="Folder to index in the background.")] = None,
     library: LibraryPath = None,
-    model: Annotated[
-        str | None, typer.Option("--model", help="Name or folder of a model; the built-in one by default.")
-    ] = None,
+    model: ModelName = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65_535, help="Port to listen on; 8765 or any free one by default.")
     ] = None,
@@ -23,7 +21,7 @@ def serve(
     ] = None,
     allow_host: Annotated[list[str] | None, typer.Option(help="Further host name to accept; repeatable.")] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="Cores to use; all by default.")] = None,
+    threads: Threads = None,
 ) -> None:
     """Search, view and edit a library in the browser. Prints the page's address and serves it until Ctrl-C."""
     from seetell.errors import SeetellError
