@@ -30,6 +30,9 @@ function schemaLink(text, known) {
   return known.has(name) ? el("a", { href: `#${name}` }, text) : text;
 }
 
+/** A text whose `code` is marked by backticks. */
+const withCode = (text) => text.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
+
 function scrollable(label, ...children) {
   return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, ...children);
 }
@@ -43,7 +46,7 @@ function parameterTable(label, parameters) {
       {},
       el("th", { scope: "row" }, el("code", {}, name)),
       el("td", {}, schemaName(schema)),
-      el("td", {}, [description, limits(schema)].filter(Boolean).join(" ")),
+      el("td", {}, withCode([description, limits(schema)].filter(Boolean).join(" "))),
     ),
   );
   return scrollable(label, el("table", {}, el("thead", {}, el("tr", {}, columns)), el("tbody", {}, rows)));
@@ -67,7 +70,7 @@ function operationSection(path, method, operation, known) {
       " ",
       el("code", {}, path),
     ),
-    el("p", {}, operation.description ?? operation.summary),
+    el("p", {}, withCode(operation.description ?? operation.summary)),
     parameterTable(`Parameters of ${title}`, operation.parameters),
     el(
       "p",
@@ -91,14 +94,14 @@ function schemaSection(name, { description, properties = {} }) {
       {},
       el("th", { scope: "row" }, el("code", {}, field)),
       el("td", {}, schemaName(property)),
-      el("td", {}, property.description ?? ""),
+      el("td", {}, withCode(property.description ?? "")),
     ),
   );
   return el(
     "section",
     {},
     el("h3", { id: name }, name),
-    description ? el("p", {}, description) : null,
+    description ? el("p", {}, withCode(description)) : null,
     scrollable(name, el("table", {}, el("tbody", {}, rows))),
   );
 }
