@@ -43,7 +43,7 @@ def export(
 ) -> None:
     """Export trained runs as one model, after verifying that it matches the checkpoints."""
     from seetell.bundle import Bundle
-    from seetell.bundle.registry import find
+    from seetell.bundle.registry import find_bundle
     from seetell.learn.exporting import ExportOptions, ModelInfo
     from seetell.learn.exporting import export as export_runs
     from seetell.progress import for_terminal
@@ -53,7 +53,7 @@ def export(
         rerank_weight=rerank_weight,
         uncertain_below=uncertain_below,
         retry_below=retry_below,
-        base=Bundle.open(find(base)) if base else None,
+        base=Bundle.open(find_bundle(base)) if base else None,
         replace=replace,
     )
     info = ModelInfo(name or out.name.lower(), about, licence)

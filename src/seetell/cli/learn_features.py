@@ -37,7 +37,8 @@ def features(
     split: Annotated[list[str] | None, typer.Option(help="Only this split's images; may be repeated.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Encode only the first images, this many.")] = None,
     store: Annotated[
-        Path | None, typer.Option(help="The folder of feature stores; by default $SEETELL_STORE, or the user's cache folder.")
+        Path | None,
+        typer.Option(help="The folder of feature stores; by default $SEETELL_STORE, or the user's cache folder."),
     ] = None,
     precision: Annotated[str, typer.Option(help="Of the values on disk: float16 or float32.")] = "float16",
     batch: Annotated[int | None, typer.Option(min=1, help="Images per batch.")] = None,

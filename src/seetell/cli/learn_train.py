@@ -18,7 +18,8 @@ def train(
     budget: Annotated[str, typer.Option(help="`two-cores`, or `published` for the paper's own setting.")] = "two-cores",
     encoder: Annotated[str | None, typer.Option(help="Use another encoder than the recipe's.")] = None,
     start: Annotated[
-        str | None, typer.Option("--from", help="Start from trained weights: a run's folder, or a model's name or folder.")
+        str | None,
+        typer.Option("--from", help="Start from trained weights: a run's folder, or a model's name or folder."),
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Override a setting: model.dimensions=512")

@@ -1,9 +1,10 @@
 """The heads that an export keeps from a base model."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from seetell.bundle import Bundle, Head, Layout
 from seetell.errors import SeetellError
@@ -43,10 +44,10 @@ def heads_to_keep(bundle: Bundle, trained: Sequence[Trained], quantize: str | No
             remedy=f"Export with --quantize {precision}" if precision else "Leave out --quantize",
         )
     replaced: dict[str, Any] = {each.kind: None for each in trained}
-    rest = dataclasses.replace(manifest, **replaced)
+    rest = msgspec.structs.replace(manifest, **replaced)
     if rest.captioner is not None and rest.retriever is None:  # similarities of another retriever are not comparable
-        rest = dataclasses.replace(
-            rest, captioner=dataclasses.replace(rest.captioner, uncertain_below=None, retry=None)
+        rest = msgspec.structs.replace(
+            rest, captioner=msgspec.structs.replace(rest.captioner, uncertain_below=None, retry=None)
         )
     layouts = {head.layout for head in rest.heads}
     return BaseHeads(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 
 from seetell import __version__
@@ -63,7 +64,7 @@ def build_bundle(
             return Exported(write_bundle(out, manifest, whole, replace=options.replace))
         progress.message(f"Quantizing weights to {options.quantize}")
         small = {**kept.files, **_quantized(files, options.quantize)}
-        manifest = dataclasses.replace(manifest, precision=options.quantize)
+        manifest = msgspec.structs.replace(manifest, precision=options.quantize)
         with Model(write_bundle(folder / "quantized", manifest, small)) as model:
             after = _measure(model, measurement, progress)
     bundle = write_bundle(out, _with_scores(manifest, after, measurement), small, replace=options.replace)
@@ -125,10 +126,10 @@ def _parts(trained: Sequence[Trained], kept: BaseHeads, info: ModelInfo, progres
 def _with_reranking(manifest: Manifest, options: ExportOptions) -> Manifest:
     if options.rerank_weight is None or manifest.captioner is None:
         return manifest
-    captioner = dataclasses.replace(
+    captioner = msgspec.structs.replace(
         manifest.captioner, rerank_weight=options.rerank_weight, uncertain_below=options.uncertain_below
     )
-    return dataclasses.replace(manifest, captioner=captioner)
+    return msgspec.structs.replace(manifest, captioner=captioner)
 
 
 def _with_retry(
@@ -145,8 +146,8 @@ def _with_retry(
     progress.message("Embedding the captioner's words")
     with Model(write_bundle(folder / "before", manifest, {**kept.files, **files})) as model:
         graph = similar_words(model, samples.typical)
-    captioner = dataclasses.replace(manifest.captioner, retry=RetryPart("captioner-words.onnx", below))
-    return dataclasses.replace(manifest, captioner=captioner), {**files, "captioner-words.onnx": graph}
+    captioner = msgspec.structs.replace(manifest.captioner, retry=RetryPart("captioner-words.onnx", below))
+    return msgspec.structs.replace(manifest, captioner=captioner), {**files, "captioner-words.onnx": graph}
 
 
 def _quantized(files: Files, precision: str) -> Files:
@@ -173,5 +174,5 @@ def _with_scores(
                 measurement.data, measurement.split, report["protocol"], report["images"], "bundle", report["metrics"]
             )
             earlier = tuple(each for each in head.scores if each.measured_on != "bundle")
-            heads[head.KIND] = dataclasses.replace(head, scores=(*earlier, score))
-    return dataclasses.replace(manifest, **heads)
+            heads[head.KIND] = msgspec.structs.replace(head, scores=(*earlier, score))
+    return msgspec.structs.replace(manifest, **heads)

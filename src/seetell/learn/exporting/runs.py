@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seetell.data import Dataset
 from seetell.errors import DatasetError
-from seetell.evaluation import evaluate_bundle
+from seetell.evaluation import EvaluationOptions, evaluate_bundle
 from seetell.files import AnyPath
 from seetell.learn.exporting.build import build_bundle
 from seetell.learn.exporting.options import Exported, ExportOptions, Measurement, ModelInfo, Report, Samples
@@ -92,6 +92,6 @@ def _measurement(
     dataset: Dataset, addresses: Sequence[str], split: str, images: int, progress: Progress
 ) -> Measurement:
     def score(model: Model) -> Report:
-        return evaluate_bundle(model, dataset, split, limit=images, meteor=False, progress=progress)
+        return evaluate_bundle(model, dataset, split, EvaluationOptions(limit=images, meteor=False), progress=progress)
 
     return Measurement(score, ", ".join(addresses), split)

@@ -14,9 +14,9 @@ from typing import Any
 import optuna
 
 from seetell.errors import SeetellError
+from seetell.figures.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.files import replacing
 from seetell.learn.recipes import RecipeError, load_recipe
-from seetell.learn.reproduction.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.learn.training.features import dataset_kind
 from seetell.learn.training.loop import DivergedError, State
 from seetell.learn.training.train import train

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal, cast
 
 import msgspec
@@ -44,7 +43,7 @@ def evaluate(run: Run, data: TrainingData, split: str, options: EvaluationOption
     evaluation = replace(found, metrics=metrics, protocol=f"{settings}; {found.protocol}", seconds=seconds)
     if options.sheet is not None:
         about = f"{data.dataset.name}, split {split}: {evaluation.protocol}; CIDEr {metrics['cider']:.1f}."
-        write_caption_sheets(run, records, images, decoded, Path(options.sheet), about=about)
+        write_caption_sheets(run, records, images, decoded, options.sheet, about=about)
     return evaluation
 
 

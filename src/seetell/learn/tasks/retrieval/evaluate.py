@@ -1,7 +1,6 @@
 """Evaluate a retrieval run: recall in both directions."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -38,7 +37,7 @@ def evaluate(run: Run, data: TrainingData, split: str, options: EvaluationOption
     )
     if options.sheet is not None:
         about = f"{data.dataset.name}, split {split}: {scores.protocol}; sum of recalls {scores.sum_of_recalls:.1f}."
-        write_retrieval_sheets(embedded, Path(options.sheet), title=f"What {run.recipe.name} finds", about=about)
+        write_retrieval_sheets(embedded, options.sheet, title=f"What {run.recipe.name} finds", about=about)
     unseen = _unseen_words(embedded, data.dataset.split("train") if split != "train" else ())
     return Evaluation(scores.as_dict(), scores.protocol, len(records), unseen_words=unseen)
 

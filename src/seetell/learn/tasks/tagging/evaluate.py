@@ -1,7 +1,5 @@
 """Evaluate a tagging run: tag every image of a split and compare with its labels."""
 
-from pathlib import Path
-
 import msgspec
 
 from seetell.evaluation.options import EvaluationOptions
@@ -24,7 +22,7 @@ def evaluate(run: Run, data: TrainingData, split: str, options: EvaluationOption
     tagged = tag(run.model(), images, run.vocabulary, settings, testing=True)
     if options.sheet is not None:
         name, history = run.recipe.name, run.history()
-        write_tag_sheets(name, records, labels, tagged, run.vocabulary, history, Path(options.sheet))
+        write_tag_sheets(name, records, labels, tagged, run.vocabulary, history, options.sheet)
     unknown = labels.labels[len(run.vocabulary.words) :]
     predicted = (tuple(tagged.labels(index, run.vocabulary)) for index in range(len(records)))
     return Evaluation(

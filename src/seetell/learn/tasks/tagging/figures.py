@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from seetell.evaluation.tags import Booleans, TagAnalysis, analyse
+from seetell.figures.page import Block, Figure, Heading, Paragraph, Table
 from seetell.files import replacing, write_file
-from seetell.learn.reproduction.page import Block, Figure, Heading, Paragraph, Table
 from seetell.learn.training.task import Prediction
 from seetell.metrics.flatten import flatten_metrics
 
