@@ -1,6 +1,6 @@
 """The typed settings layer: what is accepted, and what errors say."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 from msgspec import Meta
@@ -70,3 +70,36 @@ def test_differences_name_nested_keys() -> None:
     assert differences(before, after) == ["model.units", "phases.1.epochs"]
     assert differences(before, before) == []
     assert differences({"model": {}}, {"model": {"new": 1}}) == ["model.new", "model"]
+
+
+def test_a_choice_that_does_not_exist_is_answered_with_the_nearest() -> None:
+    class Choice(Settings, frozen=True):
+        optimiser: Literal["adam", "rmsprop"] = "adam"
+        crops: Literal[1, 10] = 1
+
+    with pytest.raises(
+        SeetellError, match=r"f: optimiser is 'rmsprob'; expected one of: adam, rmsprop. Did you mean 'rmsprop'\?"
+    ):
+        read(Choice, {"optimiser": "rmsprob"}, where="f")
+    with pytest.raises(SeetellError, match=r"f: crops is 3; expected one of: 1, 10"):
+        read(Choice, {"crops": 3}, where="f")
+
+
+class Choice(Settings):
+    fit: Literal["shorter", "squash"] = "shorter"
+    maybe: Literal["a", "b"] | None = None
+    size: int = 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"fit": "squish"}, "fit is 'squish'; expected one of: shorter, squash. Did you mean 'squash'?"),
+        ({"fit": "none"}, "fit is 'none'; expected one of: shorter, squash"),
+        ({"maybe": "c"}, "maybe is 'c'; expected one of: a, b"),
+    ],
+)
+def test_choices_are_listed(content: dict[str, object], message: str) -> None:
+    with pytest.raises(SeetellError) as caught:
+        read(Choice, content)
+    assert str(caught.value) == message

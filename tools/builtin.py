@@ -76,11 +76,11 @@ def build(given: argparse.Namespace) -> Path:
     work = given.work or ROOT / "build" / ("builtin" + (f"-{given.limit}" if given.limit else ""))
     runs = given.runs or work / "runs"
     data = specs(plan, given.data, given.images or given.data / "coco" / "train2017", given.limit)
-    shipped = ROOT / "src" / "seetell" / "builtin" / plan["name"]
+    shipped: Path = ROOT / "src" / "seetell" / "builtin" / plan["name"]
     if given.redraw:
         redraw(plan, shipped, RESULTS / "builtin.md")
         return shipped
-    out = given.out or (work / plan["name"] if given.limit else shipped)
+    out: Path = given.out or (work / plan["name"] if given.limit else shipped)
     kept = [name.strip() for name in given.keep.split(",") if name.strip()]
     commit = software().get("commit", "")  # before the bundle is written, which would count as a change
     progress = for_terminal()

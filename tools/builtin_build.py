@@ -7,17 +7,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from seetell.bundle import Bundle, Score, write_bundle
 from seetell.data import Record
-from seetell.evaluation import evaluate_bundle, spread
+from seetell.evaluation import EvaluationOptions, evaluate_bundle
 from seetell.learn.encoders import Encoder, encode_dataset
-from seetell.learn.export import USUAL, ModelInfo, Trained, export, open_runs
-from seetell.learn.export.trained import plain_numbers
-from seetell.learn.recipes import Recipe, load
+from seetell.learn.exporting import ExportOptions, Measurement, ModelInfo, Samples, Trained, build_bundle, open_runs
+from seetell.learn.exporting.trained import plain_numbers
+from seetell.learn.exporting.words import TYPICAL
+from seetell.learn.recipes import Recipe, load_recipe
 from seetell.learn.training.checkpoints import read_json, write_json
-from seetell.learn.training.run import SPLITS, Run, open_data, train
+from seetell.learn.training.features import SPLITS, open_data
+from seetell.learn.training.run import Run
+from seetell.learn.training.train import train
 from seetell.progress import Progress
 from seetell.runtime import Model, open_model
+from seetell.util import sample_evenly
 
 HEADS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}  # stages that are shipped
 COMPARED = 16  # images on which bundle and checkpoints must agree
@@ -49,14 +55,14 @@ def train_all(
             continue
         settings = [each.format(runs=runs) for each in stage["set"]]
         own = folder / stage["recipe"]
-        recipe = load(own if own.is_file() else stage["recipe"], dataset=stage["dataset"], settings=settings)
+        recipe = load_recipe(own if own.is_file() else stage["recipe"], dataset=stage["dataset"], settings=settings)
         todo.append((run, recipe, [data[name] for name in stage["data"]]))
     for spec in dict.fromkeys(spec for _, _, used in todo for spec in used):
         make_features(spec, [recipe for _, recipe, used in todo if spec in used], store, progress)
     for run, recipe, used in todo:
         progress.message(f"{recipe.name}: {run}")
         resume = (run / "run.json").exists()
-        train(recipe, used, run, resume=resume, root=store, progress=progress, say=progress.message)
+        train(recipe, used, run, resume=resume, store=store, progress=progress)
 
 
 def make_features(spec: str, recipes: Sequence[Recipe], store: Path | None, progress: Progress) -> None:
@@ -69,15 +75,7 @@ def make_features(spec: str, recipes: Sequence[Recipe], store: Path | None, prog
     for (name, view, size), layouts in together.items():
         encoder = Encoder.load(name)
         preparation = encoder.preparation("centre", view=view, size=size)
-        encode_dataset(
-            records,
-            encoder,
-            layouts,
-            root=store,
-            preparation=preparation,
-            progress=progress,
-            say=progress.message,
-        )
+        encode_dataset(records, encoder, layouts, root=store, preparation=preparation, progress=progress)
 
 
 def pack(
@@ -98,29 +96,35 @@ def pack(
         return Bundle.open(out)
     began = time.monotonic()
     dataset = open_data([data["flickr8k"], data["coco-labels"]])
-    samples = spread(dataset.split("val"), COMPARED)
-    usual = spread(open_data([data["flickr8k"], data["coco-captions"]]).split("train"), USUAL)
+    compared = sample_evenly(dataset.split("val"), COMPARED)
+    typical = sample_evenly(open_data([data["flickr8k"], data["coco-captions"]]).split("train"), TYPICAL)
 
     def score(model: Model) -> dict[str, Any]:
-        return evaluate_bundle(model, dataset, "val", limit=plan["measured"], meteor=False, progress=progress)
+        options = EvaluationOptions(limit=plan["measured"], meteor=False)
+        return evaluate_bundle(model, dataset, "val", options, progress=progress)
 
-    bundle, loss = export(
+    exported = build_bundle(
         [without_paths(one) for one in open_runs(runs)],
         out,
         ModelInfo(plan["name"], plan["about"], plan["licence"], tuple(public(data[name]) for name in plan["tested"])),
-        images=[record.image for record in samples],
-        texts=[caption for record in samples for caption in record.captions[:1]],
-        smaller=plan["quantize"],
-        rerank_weight=plan.get("rerank_weight"),
-        uncertain_below=plan.get("uncertain_below"),
-        retry=(plan["retry_below"], [record.image for record in usual]) if "retry_below" in plan else None,
-        measure=(score, "flickr8k, coco-labels", "val"),
-        beside=base,
-        say=progress.message,
+        Samples(
+            images=[record.image for record in compared],
+            texts=[caption for record in compared for caption in record.captions[:1]],
+            typical=[record.image for record in typical],
+        ),
+        ExportOptions(
+            quantize=plan["quantize"] or None,
+            rerank_weight=plan.get("rerank_weight"),
+            uncertain_below=plan.get("uncertain_below"),
+            retry_below=plan.get("retry_below"),
+            base=base,
+        ),
+        measurement=Measurement(score, "flickr8k, coco-labels", "val"),
+        progress=progress,
     )
-    cost = dataclasses.asdict(loss) if loss is not None else {}
+    cost = dataclasses.asdict(exported.quantization) if exported.quantization is not None else {}
     write_json(out.parent / "export.json", {"seconds": round(time.monotonic() - began, 1), **cost})
-    return bundle
+    return exported.bundle
 
 
 def _key(plan: Mapping[str, Any], runs: Sequence[Path], base: Bundle | None) -> str:
@@ -133,7 +137,7 @@ def _key(plan: Mapping[str, Any], runs: Sequence[Path], base: Bundle | None) -> 
 
 def without_paths(trained: Trained) -> Trained:
     """A trained model whose scores contain no paths of the machine that trained it."""
-    scores = tuple(dataclasses.replace(each, data=", ".join(map(public, trained.data))) for each in trained.scores)
+    scores = tuple(msgspec.structs.replace(each, data=", ".join(map(public, trained.data))) for each in trained.scores)
     return dataclasses.replace(trained, scores=scores)
 
 
@@ -176,7 +180,7 @@ def ship(bundle: Bundle, scores: Mapping[str, Mapping[str, Any]], out: Path) -> 
             for each in scores.values()
             if (report := each["reports"].get(head.KIND)) is not None
         )
-        heads[head.KIND] = dataclasses.replace(head, scores=(*head.scores, *measured))
-    manifest = dataclasses.replace(bundle.manifest, **heads)
+        heads[head.KIND] = msgspec.structs.replace(head, scores=(*head.scores, *measured))
+    manifest = msgspec.structs.replace(bundle.manifest, **heads)
     files = {name: bundle.read(name) for name in bundle.manifest.files}
     return write_bundle(out, manifest, files, replace=(out / "bundle.json").exists())

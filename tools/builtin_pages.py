@@ -17,9 +17,10 @@ from seetell.figures.page import Block, Command, Heading, Page, Paragraph, Table
 from seetell.figures.sheet import Cell, contact_sheet, save_image
 from seetell.files import write_file
 from seetell.learn.training.checkpoints import read_json
-from seetell.learn.training.curves import flat
 from seetell.learn.training.run import Run
+from seetell.metrics.flatten import flatten_metrics
 from seetell.runtime import open_model
+from seetell.settings import plain
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACEHOLDERS = {"data": "DATA", "images": "DATA/coco/train2017"}
@@ -64,7 +65,7 @@ def score_blocks(plan: Mapping[str, Any], bundle: Bundle) -> list[Block]:
         blocks.append(Command(f"seetell evaluate builtin --data {shlex.quote(data)} --split test"))
         for kind, score in by_kind.items():
             blocks.append(Paragraph(f"{kind.capitalize()}: {score.images:,} images; {score.protocol}."))
-            values = flat(score.metrics)
+            values = flatten_metrics(score.metrics)
             rows = [[metric, f"{values[metric]:.1f}" if metric in values else "not measured"] for metric in SHOWN[kind]]
             blocks.append(Table(["metric", "score"], rows))
     return blocks
@@ -76,7 +77,7 @@ def comparison(plan: Mapping[str, Any], bundle: Bundle) -> Table:
     scores = test_scores(plan, bundle)
     for name, heads in plan["published"].items():
         for kind, metrics in heads.items():
-            values = flat(scores[name][kind].metrics)
+            values = flatten_metrics(scores[name][kind].metrics)
             for metric, (value, source) in metrics.items():
                 shown = f"{values[metric]:.1f}" if metric in values else "not measured"
                 rows.append([f"{name}, {plan['metric_names'][metric]}", shown, f"{value}", source])
@@ -128,9 +129,9 @@ def training_blocks(
 
 def quantization_blocks(plan: Mapping[str, Any], exported: Mapping[str, Any], kinds: Sequence[str]) -> list[Block]:
     rows = [
-        [f"{kind}: {metric}", f"{before:.2f}", f"{flat(exported['after'][kind]['metrics'])[metric]:.2f}"]
+        [f"{kind}: {metric}", f"{before:.2f}", f"{flatten_metrics(exported['after'][kind]['metrics'])[metric]:.2f}"]
         for kind, report in exported["before"].items()
-        for metric, before in flat(report["metrics"]).items()
+        for metric, before in flatten_metrics(report["metrics"]).items()
         if metric in SHOWN[kind] and kind in kinds
     ]
     before, after = exported["bytes_before"] / 1e6, exported["bytes_after"] / 1e6
@@ -204,10 +205,10 @@ def training_line(run: Run) -> str:
     recipe = run.recipe
     ran = Counter(record["phase"] for record in run.history())
     losses = ", then ".join(
-        f"{ran[number]} of {phase.epochs} epochs of {phase.loss.get('kind')}"
+        f"{ran[number]} of {phase.epochs} epochs of {phase.loss.kind}"
         for number, phase in enumerate(recipe.phases, start=1)
     )
-    model = json.dumps(dict(recipe.model), sort_keys=True)
+    model = json.dumps(plain(recipe.model), sort_keys=True)
     data = ", ".join(f"`{public(spec)}`" for spec in run.data)
     return f"- **{run.path.name}**: recipe `{recipe.name}` on {data}; {losses}; model `{model}`."
 

@@ -38,7 +38,7 @@ def reproduce(
     if seeds is not None and seed is not None:
         raise typer.BadParameter("give either --seed or --seeds")
 
-    from seetell.cli.images import listed
+    from seetell.cli.images import find_images
     from seetell.learn.reproduction.reproduce import given_files
     from seetell.learn.reproduction.reproduce import reproduce as run
     from seetell.learn.reproduction.rows import Reproduction
@@ -53,7 +53,7 @@ def reproduce(
         budget=budget,
         settings=[*([f"encoder.name={encoder}"] if encoder else []), *(settings or [])],
         files=given_files(files or []),
-        show=listed(show or []),
+        show=find_images(show or [])[0],
         store=store,
         progress=for_terminal(),
     )
