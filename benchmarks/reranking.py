@@ -1,10 +1,9 @@
-"""What a bundle's ways of choosing a caption cost: the likeliest alone, the one that fits, and telling again what fits
-badly.
+"""The cost of re-ranking captions: the most likely caption, re-ranked captions, and low-similarity captions retried.
 
-    python benchmarks/telling.py BUNDLE IMAGES --count 300
+    python benchmarks/reranking.py MODEL IMAGES --count 300
 
-All three in one run, on the same images, by turns. Times are of the processor, so that other work counts little; the
-peer of the other two is the likeliest caption alone. Needs no PyTorch.
+All three take turns in one run, on the same images. Processor time is measured, so that other load counts little; the
+reference is the most likely caption. Needs no PyTorch.
 """
 
 import argparse
@@ -15,35 +14,36 @@ from pathlib import Path
 
 from seetell.runtime import open_model
 
-WAYS = {"likeliest": (0.0, False), "that fits": (None, False), "told again": (None, True)}  # rerank_weight, again
-PART = 50  # images before another way has its turn
+VARIANTS = {"most likely": (0.0, False), "re-ranked": (None, False), "retried": (None, True)}  # rerank_weight, retry
+PART = 50  # images per turn
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle")
+    parser.add_argument("model")
     parser.add_argument("images", type=Path)
     parser.add_argument("--count", type=int, default=300)
     options = parser.parse_args()
     paths = sorted(options.images.rglob("*.jpg"))[: options.count]
-    seconds, told = dict.fromkeys(WAYS, 0.0), {way: list[str]() for way in WAYS}
-    with open_model(options.bundle, threads=1) as model:
+    seconds, captions = dict.fromkeys(VARIANTS, 0.0), {variant: list[str]() for variant in VARIANTS}
+    with open_model(options.model, threads=1) as model:
         captioner = model.captioner
-        below = captioner.again
-        list(captioner(paths[:2]))  # everything is loaded
+        below = captioner.retry_below
+        list(captioner(paths[:2]))  # loads everything
         for begin in range(0, len(paths), PART):
-            for way, (rerank_weight, again) in WAYS.items():
-                captioner.again = below if again else -math.inf
+            part = paths[begin : begin + PART]
+            for variant, (rerank_weight, retry) in VARIANTS.items():
+                captioner.retry_below = below if retry else -math.inf
                 before = time.process_time()
-                told[way] += [each.text for each in captioner(paths[begin : begin + PART], rerank_weight=rerank_weight)]
-                seconds[way] += time.process_time() - before
+                captions[variant] += [each.text for each in captioner(part, rerank_weight=rerank_weight)]
+                seconds[variant] += time.process_time() - before
     report = {
-        way: {
-            "processor_ms": round(1000 * seconds[way] / len(paths), 1),
-            "times_the_likeliest": round(seconds[way] / seconds["likeliest"], 2),
-            "told_otherwise": sum(map(str.__ne__, told[way], told["likeliest"])),
+        variant: {
+            "processor_ms": round(1000 * seconds[variant] / len(paths), 1),
+            "ratio": round(seconds[variant] / seconds["most likely"], 2),
+            "other_captions": sum(map(str.__ne__, captions[variant], captions["most likely"])),
         }
-        for way in WAYS
+        for variant in VARIANTS
     }
     print(json.dumps({"images": len(paths), **report}, indent=1))
 
