@@ -5,7 +5,7 @@ from typing import Any
 
 from seetell.library import Found, LibraryImage
 from seetell.library.exporting import shown as printable
-from seetell.web.schemas import ImageResponse, SearchHit, TagResponse
+from seetell.web.schemas import ImageResponse, HitResponse, TagResponse
 
 __all__ = ["ImagePresenter", "content_version", "file_name", "printable"]
 
@@ -24,8 +24,8 @@ class ImagePresenter:
     def image(self, image: LibraryImage) -> ImageResponse:
         return ImageResponse(**self._fields(image))
 
-    def hit(self, found: Found) -> SearchHit:
-        return SearchHit(
+    def hit(self, found: Found) -> HitResponse:
+        return HitResponse(
             **self._fields(found.image),
             relevance=round(found.relevance, 6),
             matches=found.matches,
