@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from seetell.bundle import Manifest, Place, installed, read_manifest
+from seetell.bundle import InstalledBundle, Manifest, installed, read_manifest
 from seetell.errors import SeetellError
 from seetell.library import Library
 from seetell.web.schemas import ModelResponse, ScoreResponse
@@ -26,7 +26,7 @@ def list_models(library: Library) -> list[ModelResponse]:
     return sorted(models, key=lambda model: not model.in_use)
 
 
-def model_response(manifest: Manifest, place: Place | None, fingerprint: str) -> ModelResponse:
+def model_response(manifest: Manifest, place: InstalledBundle | None, fingerprint: str) -> ModelResponse:
     """Describe a model.
 
     Args:
