@@ -139,7 +139,7 @@ def test_a_full_disk_keeps_what_is_finished(
             assert library.check() == []
             assert len(library.search("red", k=3)) == 3
     with Library.open(tmp_path / "library") as library:
-        assert library.update().encoded == 200 - done
+        assert library.update().indexed == 200 - done
         assert library.check() == []
 
 
@@ -173,7 +173,7 @@ def test_images_that_vanish_or_change_while_they_are_read(
     monkeypatch.setattr(describing, "read_image", vanishes_between)
     with Library.open(tmp_path / "library", model=bundle) as library:
         report = library.update([photos])
-        assert report.encoded == 9
+        assert report.indexed == 9
         assert [Path(problem.path).name for problem in report.problems] == ["2.png"]
         assert "changed while it was read" in report.problems[0].reason
         assert library.check() == []
@@ -240,7 +240,7 @@ def test_many_readers_beside_a_writer(library: Library, paint: Painter, photos: 
     for thread in threads:
         thread.join()
     assert not errors, errors
-    assert report.encoded == 150
+    assert report.indexed == 150
     assert set(answers) == {5}
     assert len(library.search("red", k=200)) == 162
     assert library.check() == []
@@ -270,7 +270,7 @@ def test_damage_is_noticed_and_what_people_wrote_survives_it(
         mine, described = library.get(7), library.find(photo.parent / "8.png")
     file = path / "library.db"
     file.write_bytes(DAMAGES[damage](file.read_bytes()))
-    with pytest.raises(DamagedError, match="library rebuild"), Library.open(path, model=bundle) as library:
+    with pytest.raises(DamagedError, match="library check --repair"), Library.open(path, model=bundle) as library:
         library._database.check()
     with Library.open(path, model=bundle, repair=True) as library:
         assert library.rebuilt

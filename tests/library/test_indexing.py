@@ -50,7 +50,7 @@ def test_nothing_new_opens_no_image_and_no_model(library: Library, monkeypatch: 
     monkeypatch.setattr("seetell.library.indexing.update.hash_file", lambda path: pytest.fail("it was read"))
     monkeypatch.setattr("seetell.library.current_model.Model", lambda *_, **__: pytest.fail("the model was loaded"))
     report = library.update()
-    assert (report.encoded, report.unchanged, report.problems) == (0, 12, [])
+    assert (report.indexed, report.unchanged, report.problems) == (0, 12, [])
 
 
 def test_new_changed_moved_copied_and_gone(library: Library, photos: Path, paint: Painter) -> None:
@@ -63,7 +63,7 @@ def test_new_changed_moved_copied_and_gone(library: Library, photos: Path, paint
     paint("blue/0.png", (10, 10, 90), seed=77)
     paint("new.png", (200, 200, 20), seed=78)
     report = library.update()
-    assert (report.encoded, report.moved, report.unchanged, report.removed) == (2, 2, 9, 2)
+    assert (report.indexed, report.moved, report.unchanged, report.removed) == (2, 2, 9, 2)
     moved = library.find(photos / "moved.png")
     assert moved is not None
     assert (moved.id, moved.caption, moved.files) == (edited.id, "the first one", (str(photos / "moved.png"),))
@@ -80,7 +80,7 @@ def test_two_new_files_of_one_content_are_told_once(tmp_path: Path, bundle: Path
     shutil.copytree(photos / "red", photos / "again")
     with Library.open(tmp_path / "library", model=bundle) as library:
         report = library.update([photos])
-        assert (report.encoded, report.moved) == (12, 4)
+        assert (report.indexed, report.moved) == (12, 4)
         assert library.info().files == 16
         assert library.check() == []
 
@@ -132,7 +132,7 @@ def test_people_s_words_stay_when_only_the_file_s_metadata_change(
     with Image.open(same) as opened:
         opened.save(same, pnginfo=info)
     paint("red/1.png", (40, 200, 40), seed=99)
-    assert library.update().encoded == 2
+    assert library.update().indexed == 2
     kept, lost = library.find(same), library.find(other)
     assert kept is not None
     assert lost is not None
@@ -157,8 +157,8 @@ def test_a_folder_that_is_away_is_not_forgotten(library: Library, photos: Path, 
 
 def test_folders_inside_each_other_are_one(tmp_path: Path, bundle: Path, photos: Path) -> None:
     with Library.open(tmp_path / "library", model=bundle) as library:
-        assert library.update([photos / "red"]).encoded == 4
-        assert library.update([photos, photos / "blue"]).encoded == 8
+        assert library.update([photos / "red"]).indexed == 4
+        assert library.update([photos, photos / "blue"]).indexed == 8
         assert library.info().folders == (str(photos),)
         (photos / "red" / "0.png").unlink()
         assert library.update([photos / "blue"]).removed == 0
@@ -195,11 +195,11 @@ def test_stopping_keeps_what_is_done(tmp_path: Path, bundle: Path, paint: Painte
     with Library.open(tmp_path / "library", model=bundle, threads=1) as library:
         report = library.update([path.parent], progress=Progress(watcher), stop=stop)
         assert report.stopped
-        assert 0 < report.encoded < 150
-        assert library.info().images == report.encoded
+        assert 0 < report.indexed < 150
+        assert library.info().images == report.indexed
         assert library.check() == []
         rest = library.update()
-        assert rest.encoded + report.encoded == 150
+        assert rest.indexed + report.indexed == 150
 
 
 def test_progress_counts_every_new_file(tmp_path: Path, bundle: Path, photos: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_bundle_is_found_again_by_its_fingerprint(
         with pytest.raises(LibraryError, match="not there any more"):
             library.search("red")
         assert library.search(filters=Filters(tags=["red"]), k=1)[0].matches
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "bundles"))
     shutil.copytree(tmp_path / "there", tmp_path / "bundles" / "renamed")
     with Library.open(tmp_path / "library") as library:
         assert len(library.search("red", k=3)) == 3

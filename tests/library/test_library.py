@@ -54,7 +54,7 @@ def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path,
         report = library.reindex(bundle, progress=Progress(watcher))
         assert served
         assert all(served)
-        assert (report.encoded, report.problems) == (12, [])
+        assert (report.indexed, report.problems) == (12, [])
         with open_model(bundle) as model:
             for each in library.images():
                 if each.id != edited.id:
@@ -69,7 +69,7 @@ def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path,
     assert library.get(2).caption == "mine"
     assert library.info().fingerprint == model.bundle.fingerprint
     assert library.check() == []
-    assert library.reindex(bundle).encoded == 0
+    assert library.reindex(bundle).indexed == 0
     assert library.update().unchanged == 12
 
 
@@ -86,12 +86,12 @@ def test_a_stopped_move_goes_on_where_it_was(tmp_path: Path, bundle: Path, colou
 
         first = library.reindex(bundle, progress=Progress(watcher), stop=stop)
         assert first.stopped
-        assert 0 < first.encoded < 150
+        assert 0 < first.indexed < 150
         assert library.info().next_model == "tiny"
         assert len(library.search("red", k=150)) == 150
         os.unlink(library.get(150).path)
         second = library.reindex(bundle)
-        assert second.encoded == 149 - first.encoded
+        assert second.indexed == 149 - first.indexed
         assert len(second.problems) == second.removed == 1
         assert library.info().next_model == ""
         assert library.info().images == 149
@@ -112,7 +112,7 @@ def test_watching_tells_of_new_images_that_match(library: Library, paint: Painte
     late.start()
     for each in library.watch([photos], alerts=["a red thing"], every=0.1, stop=stop):
         seen.append(each)
-        if sum(each.encoded for each in seen if isinstance(each, Report)) == 2:
+        if sum(each.indexed for each in seen if isinstance(each, Report)) == 2:
             stop.set()
     late.cancel()
     sightings = [each for each in seen if isinstance(each, AlertMatch)]
@@ -125,7 +125,7 @@ def test_what_is_there_when_watching_begins_is_not_new(tmp_path: Path, colours: 
     with Library.open(tmp_path / "library", model=colours) as library:
         for each in library.watch([photos], alerts=["red"], every=0.1, stop=stop):
             assert isinstance(each, Report)
-            assert each.encoded == 12
+            assert each.indexed == 12
             stop.set()
 
 

@@ -110,7 +110,7 @@ class TestServer:
     def test_the_same_as_in_a_folder(self, address: str, colours: Path, library: Library, photos: Path) -> None:
         with Library.open(address, model=colours) as served:
             report = served.update([photos])
-            assert report.encoded == 12
+            assert report.indexed == 12
             assert served.check() == []
             for question in ("red", "a green thing", "blue red", "zebra"):
                 for rank in ("embedding", "together"):
@@ -170,7 +170,7 @@ class TestServer:
         with Library.open(address) as served:
             assert served.check() == []
             assert _names(served.search("green", k=4)) == {f"green/{n}.png" for n in range(4)}
-            assert served.update().encoded == 0
+            assert served.update().indexed == 0
             assert _agree(client, address, served)
 
     def test_moves_to_another_bundle_while_the_old_one_serves(
@@ -211,7 +211,7 @@ class TestServer:
             assert served.check() == ["the server has 0 embeddings instead of 12"]
             with pytest.raises(LibraryError, match="seetell index"):
                 served.search("red")
-            assert served.update().encoded == 0
+            assert served.update().indexed == 0
             assert served.check() == []
             assert _names(served.search("red", k=4)) == {f"red/{n}.png" for n in range(4)}
 
@@ -222,7 +222,7 @@ class TestServer:
             served.update([photos])
         Library.rebuild(address)
         with Library.open(address) as served:
-            assert served.update().encoded == 0
+            assert served.update().indexed == 0
             assert _agree(client, address, served)
 
     def test_another_computer_is_refused(
@@ -270,7 +270,7 @@ class TestServer:
             assert result.exit_code == 0, result.output
             return result.output
 
-        run("index", str(photos), "--bundle", str(colours), "--quiet")
+        run("index", str(photos), "--model", str(colours), "--quiet")
         found = [json.loads(line) for line in run("search", "red", "--json", "-k", "4").splitlines() if line[:1] == "{"]
         assert {Path(row["path"]).parent.name for row in found} == {"red"}
         assert "12 images" in run("library", "show")

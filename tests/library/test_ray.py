@@ -93,7 +93,7 @@ class TestCluster:
         for name, ray in (("plain", None), ("bulk", "")):
             with Library.open(tmp_path / name, model=model) as opened:
                 report = opened.update([photos], ray=ray)
-                assert (report.encoded, report.moved, len(report.problems)) == (12, 2, 1)
+                assert (report.indexed, report.moved, len(report.problems)) == (12, 2, 1)
                 assert opened.check() == []
                 assert opened.update([photos], ray=ray).unchanged == 15
                 contents.append(_content(opened))
@@ -109,13 +109,13 @@ class TestCluster:
             monkeypatch.setattr(opened._index, "after_batch", stop.set)  # after the first batch
             report = opened.update([photos], ray="", stop=stop)
             assert report.stopped
-            assert report.encoded == 3
+            assert report.indexed == 3
             assert opened.check() == []
         words = ("index", str(photos), "--library", str(tmp_path / "library"), "--ray", "--json")
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, result.output
         again = json.loads(result.stdout)
-        assert (again["told"], again["unchanged"]) == (9, 3)
+        assert (again["indexed"], again["unchanged"]) == (9, 3)
 
 
 def _content(library: Library) -> list[tuple[object, ...]]:

@@ -153,7 +153,7 @@ class Library:
 
         Example:
             report = library.update(["~/Pictures"])
-            print(report.encoded, "new,", report.moved, "moved,", report.removed, "removed")
+            print(report.indexed, "new,", report.moved, "moved,", report.removed, "removed")
         """
         report = self._indexer.update(folders, progress, stop or threading.Event(), ray)
         report.rebuilt = self.rebuilt

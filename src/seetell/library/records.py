@@ -139,24 +139,24 @@ class Report:
     """What an update or a reindex did.
 
     Args:
-        encoded: images that went through the model: new ones, changed ones, or all in a reindex.
+        indexed: images that went through the model: new ones, changed ones, or all in a reindex.
         moved: files whose content was known already: moved, copied, or back again.
         unchanged: files that were not opened.
         removed: files that no longer exist.
         unreadable: all files that cannot be read, including those known from earlier updates.
         problems: files newly found unreadable, and folders that are missing or cannot be listed.
-        encoded_ids: the ids of the encoded images.
+        indexed_ids: the ids of those images.
         stopped: whether it was stopped before the end.
         rebuilt: what was recovered, if the database was damaged and had to be rebuilt.
     """
 
-    encoded: int = 0
+    indexed: int = 0
     moved: int = 0
     unchanged: int = 0
     removed: int = 0
     unreadable: int = 0
     problems: list[Problem] = field(default_factory=list)
-    encoded_ids: list[int] = field(default_factory=list)
+    indexed_ids: list[int] = field(default_factory=list)
     stopped: bool = False
     rebuilt: str = ""
     seconds: float = 0.0
@@ -164,7 +164,7 @@ class Report:
     @property
     def changed(self) -> bool:
         """Whether there is anything to report."""
-        return bool(self.encoded or self.moved or self.removed or self.problems)
+        return bool(self.indexed or self.moved or self.removed or self.problems)
 
 
 @dataclass(frozen=True, slots=True)

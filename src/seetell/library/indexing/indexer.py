@@ -92,8 +92,8 @@ class Indexer:
         first = any(os.path.abspath(os.path.expanduser(os.fspath(each))) not in indexed for each in folders)
         while not stop.is_set():
             report = self.update(folders, progress, stop, None)
-            for text in alerts if report.encoded_ids and not first else ():
-                results = self._searcher.search(text, k=len(report.encoded_ids), among=report.encoded_ids)
+            for text in alerts if report.indexed_ids and not first else ():
+                results = self._searcher.search(text, k=len(report.indexed_ids), among=report.indexed_ids)
                 yield from (AlertMatch(hit.image, text, hit.relevance) for hit in results.matching)
             first = False
             if report.changed:

@@ -93,7 +93,7 @@ class _PredictionWriter:
                 if row is not None:
                     rows.add_prediction(connection, row[0], self._model, each.description)
                     written += 1
-        self._report.encoded += written
+        self._report.indexed += written
         self._task.advance(len(described))
 
     def _add_problem(self, path: str, reason: str) -> None:

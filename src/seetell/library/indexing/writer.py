@@ -132,8 +132,8 @@ class Writer:
 
     def _count(self, encoded: list[int], moved: int, unreadable: list[UnreadableFile]) -> None:
         report = self._report
-        report.encoded += len(encoded)
-        report.encoded_ids += encoded
+        report.indexed += len(encoded)
+        report.indexed_ids += encoded
         report.moved += moved
         report.problems += [Problem(bad.path, bad.reason) for bad in unreadable]
         note = f"{len(report.problems)} unreadable" if report.problems else None

@@ -157,7 +157,7 @@ def damaged(path: Path) -> DamagedError:
     return DamagedError(
         "the library's database is damaged",
         where=str(path),
-        remedy="Run `seetell library rebuild`: edits are kept, and images that are lost are indexed again",
+        remedy="Run `seetell library check --repair`: edits are kept, and `seetell index` restores the rest",
     )
 
 
