@@ -31,7 +31,7 @@ def damaged(whole: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
     """What a command says of a bundle that it refuses. A traceback would be an exception that leaves `main`."""
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "added"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "added"))
     image = tmp_path / "red.png"
     Image.new("RGB", (20, 12), (240, 20, 20)).save(image)
 

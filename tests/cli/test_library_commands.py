@@ -25,7 +25,7 @@ COLOURS = {"red": (240, 20, 20), "green": (20, 240, 20), "blue": (20, 20, 240)}
 def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three images; the library and the bundles of the test are its own."""
     monkeypatch.setenv("SEETELL_LIBRARY", str(tmp_path / "library"))
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "bundles"))
     write_tiny(tmp_path / "bundles" / "tiny")
     folder = tmp_path / "photos"
     folder.mkdir()

@@ -6,10 +6,10 @@ import io
 import json
 import sys
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 from typer.testing import CliRunner, Result
 
@@ -21,7 +21,7 @@ from seetell.runtime import open_model
 
 @pytest.fixture
 def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "data"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "data"))
     monkeypatch.setattr("seetell.bundle.registry.builtin_folder", lambda: tmp_path / "none")
     return write_tiny(tmp_path / "made").path
 
@@ -127,7 +127,7 @@ def test_attention_panels(bundle: Path, photos: Path, tmp_path: Path) -> None:
 def test_mistakes_are_one_line(
     bundle: Path, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("SEETELL_BUNDLES", str(photos / "red.png" / "bundles"))
+    monkeypatch.setenv("SEETELL_MODELS", str(photos / "red.png" / "bundles"))
     write_tiny(tmp_path / "tagger", ("tagger",))
     for arguments, problem in (
         (["caption", photos, "--bundle", bundle, "--json", "--csv"], "exclude each other"),

@@ -24,7 +24,7 @@ from seetell.web.server import address
 @pytest.fixture
 def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SEETELL_LIBRARY", str(tmp_path / "library"))
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "bundles"))
     monkeypatch.setattr("seetell.bundle.registry.builtin_folder", lambda: tmp_path / "none")
     monkeypatch.delenv("SEETELL_TOKEN", raising=False)
     write_tiny(tmp_path / "bundles" / "tiny")

@@ -26,7 +26,7 @@ def photos(tmp_path: Path) -> Path:
 def _own_bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is installed here or built in: a test sees only what it adds."""
     monkeypatch.setattr("seetell.bundle.registry.builtin_folder", lambda: tmp_path / "none")
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "added"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "added"))
 
 
 @pytest.fixture

@@ -58,9 +58,9 @@ def show(
     """Verify a bundle, and show all that it says about itself."""
     import json
 
-    from seetell.bundle import Bundle, find
+    from seetell.bundle import Bundle, find_bundle
 
-    bundle = Bundle.open(find(name))
+    bundle = Bundle.open(find_bundle(name))
     row = {"name": bundle.manifest.name, "path": str(bundle.path), **described(bundle.manifest)}
     if as_json:
         typer.echo(json.dumps(row, ensure_ascii=False))
@@ -100,7 +100,7 @@ def remove(name: Annotated[str, typer.Argument(help="A bundle that was added.")]
 
 def described(manifest: "Manifest") -> dict[str, Any]:
     """What people and scripts want to know of a bundle."""
-    import dataclasses
+    from seetell.settings import plain
 
     return {
         "kinds": list(manifest.kinds),
@@ -112,7 +112,7 @@ def described(manifest: "Manifest") -> dict[str, Any]:
         "encoder": manifest.encoder.name,
         "made_by": manifest.made_by,
         "fingerprint": manifest.fingerprint,
-        "scores": {head.KIND: [dataclasses.asdict(score) for score in head.scores] for head in manifest.heads},
+        "scores": {head.KIND: [plain(score) for score in head.scores] for head in manifest.heads},
     }
 
 

@@ -28,7 +28,7 @@ def serve(
     if folder is not None and not folder.is_dir():
         raise SeetellError("there is no such folder", where=str(folder))
 
-    from seetell.bundle import find
+    from seetell.bundle import find_bundle
     from seetell.library import Library
     from seetell.web import Access, Site, bind
     from seetell.web import serve as run
@@ -42,7 +42,7 @@ def serve(
         if opened.info().fingerprint:
             _ = opened.model
         elif folder is not None:
-            find(bundle or None)
+            find_bundle(bundle or None)
         listener = bind(host, port)
         site = Site(opened, access)
         if folder is not None:

@@ -17,6 +17,7 @@ full-text index), `edits.jsonl` (a journal of what people wrote, so that no dama
 opened as `milvus://host:port/name` has its folder in the user's data folder, and a Milvus server instead of that cache.
 """
 
+from seetell.errors import LibraryError
 from seetell.files import Problem
 from seetell.library.filters import Filters
 from seetell.library.library import Library
@@ -27,7 +28,6 @@ from seetell.library.records import (
     DamagedError,
     ImportReport,
     Info,
-    LibraryError,
     LibraryImage,
     Report,
     SearchHit,

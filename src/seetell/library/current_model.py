@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from seetell.bundle import Bundle, Manifest, find, installed, read_manifest
-from seetell.errors import SeetellError
-from seetell.library.records import LibraryError
+from seetell.bundle import Bundle, Manifest, find_bundle, installed, read_manifest
+from seetell.errors import LibraryError, SeetellError
 from seetell.library.storage import rows
 from seetell.library.storage.database import Database
 from seetell.library.storage.rows import ModelRow
@@ -39,7 +38,7 @@ class CurrentModel:
 
     def __init__(self, database: Database, named: AnyPath | None, threads: int | None) -> None:
         self._database, self._threads = database, threads
-        self._named = None if named is None else find(named)
+        self._named = None if named is None else find_bundle(named)
         self._lock = threading.Lock()
         self._opened: _Opened | None = None
         self._replaced: list[_Opened] = []  # still in use
@@ -57,7 +56,7 @@ class CurrentModel:
         """
         row = self.row()
         if row is None:
-            path = self._named or find(None)
+            path = self._named or find_bundle(None)
             with self._database.write() as connection:
                 model = rows.add_model(connection, read_manifest(path), os.path.abspath(path))
                 rows.set_meta(connection, "model", model)
@@ -161,4 +160,4 @@ class CurrentModel:
 
 def supersedes(manifest: Manifest, fingerprint: str) -> bool:
     """Whether a model computes the same results as one with this fingerprint."""
-    return fingerprint in getattr(manifest, "supersedes", ())
+    return fingerprint in manifest.supersedes

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from seetell.errors import LibraryError
 from seetell.files import csv_row, replacing, write_file
 from seetell.images.xmp import as_xmp
-from seetell.library.records import LibraryError, LibraryImage
+from seetell.library.records import LibraryImage
 from seetell.library.storage import rows
 from seetell.library.storage.database import Database
 

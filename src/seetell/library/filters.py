@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seetell.library.records import LibraryError
+from seetell.errors import LibraryError
 
 AnyPath = str | os.PathLike[str]
 

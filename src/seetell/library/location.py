@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from seetell.library.records import LibraryError
+from seetell.errors import LibraryError
 
 AnyPath = str | os.PathLike[str]
 

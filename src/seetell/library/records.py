@@ -6,15 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
-from seetell.errors import SeetellError
+from seetell.errors import LibraryError
 from seetell.files import Problem
 from seetell.runtime import Tag
 
 MATCH_THRESHOLD = 0.5  # the lowest relevance of an image that counts as a match
-
-
-class LibraryError(SeetellError):
-    """A library that cannot be opened, or cannot do what was asked."""
 
 
 class DamagedError(LibraryError):

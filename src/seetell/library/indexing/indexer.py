@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from seetell.bundle import find, read_manifest
+from seetell.bundle import find_bundle, read_manifest
 from seetell.library.current_model import CurrentModel, supersedes
 from seetell.library.indexing.describing import describe_files
 from seetell.library.indexing.messages import Described, PendingFile
@@ -65,7 +65,7 @@ class Indexer:
     def reindex(self, model: AnyPath, progress: Progress, stop: threading.Event) -> Report:
         """Move the library to another model; see `Library.reindex`."""
         start = time.monotonic()
-        path = find(model)
+        path = find_bundle(model)
         manifest = read_manifest(path)
         with index_lock(self._database.folder):
             head = manifest.retriever

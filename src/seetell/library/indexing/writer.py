@@ -68,11 +68,11 @@ class Writer:
         self._described, self._known, self._unreadable = [], [], []
         if not (described or known or unreadable or self._same or self._vanished):
             return
-        encoded: list[int] = []
+        indexed: list[int] = []
         with self._database.write() as connection:
             for each in described:
                 if each.reason is None:
-                    encoded.append(self._add_image(connection, each))
+                    indexed.append(self._add_image(connection, each))
                 else:
                     unreadable += self._refuse(each.file, each.reason)
             linked = self._linked(connection)
@@ -81,8 +81,8 @@ class Writer:
                 rows.add_file(connection, link.file.path, link.file.size, link.file.mtime, link.image)
             for bad in unreadable:
                 rows.add_file(connection, bad.path, bad.size, bad.mtime, None, bad.reason)
-            rows.refresh(connection, list(dict.fromkeys([*encoded, *(link.image for link in linked)])))
-        self._count(encoded, len(known) + len(linked), unreadable)
+            rows.refresh(connection, list(dict.fromkeys([*indexed, *(link.image for link in linked)])))
+        self._count(indexed, len(known) + len(linked), unreadable)
 
     def _add_image(self, connection: sqlite3.Connection, described: Described) -> int:
         file, facts = described.file, described.facts
@@ -130,12 +130,12 @@ class Writer:
                 found += [UnreadableFile(file.path, file.size, file.mtime, reason) for file in files]
         return found
 
-    def _count(self, encoded: list[int], moved: int, unreadable: list[UnreadableFile]) -> None:
+    def _count(self, indexed: list[int], moved: int, unreadable: list[UnreadableFile]) -> None:
         report = self._report
-        report.indexed += len(encoded)
-        report.indexed_ids += encoded
+        report.indexed += len(indexed)
+        report.indexed_ids += indexed
         report.moved += moved
         report.problems += [Problem(bad.path, bad.reason) for bad in unreadable]
         note = f"{len(report.problems)} unreadable" if report.problems else None
-        self._task.advance(len(encoded) + moved + len(unreadable) + self._vanished, note=note)
+        self._task.advance(len(indexed) + moved + len(unreadable) + self._vanished, note=note)
         self._vanished = 0

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seetell.errors import MissingExtraError
+from seetell.errors import LibraryError, MissingExtraError
 from seetell.library.location import Server
-from seetell.library.records import LibraryError
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from seetell.errors import LibraryError
 from seetell.files import write_file
-from seetell.library.records import LibraryError
 from seetell.library.remote.milvus import Candidates, Floats, Milvus
 from seetell.library.search.vector_index import VectorIndex
 from seetell.library.search.vectors import normalised

@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 
 from seetell.bundle import Bundle
-from seetell.errors import ImageError, MissingExtraError
+from seetell.errors import ImageError, LibraryError, MissingExtraError
 from seetell.library.current_model import CurrentModel
 from seetell.library.indexing.describing import describe_files
 from seetell.library.indexing.messages import Described, PendingFile
 from seetell.library.indexing.pipeline import Describe
-from seetell.library.records import LibraryError
 from seetell.library.storage.rows import ImageFacts
 from seetell.runtime import Caption, Description, Model, Tag
 

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from seetell.errors import did_you_mean
+from seetell.errors import LibraryError, did_you_mean
 from seetell.library.current_model import CurrentModel
 from seetell.library.filters import NO_FILTERS, Filters
-from seetell.library.records import LibraryError, SearchResults
+from seetell.library.records import SearchResults
 from seetell.library.search import calibration, fulltext
 from seetell.library.search.query import Query, search
 from seetell.library.search.relevance import DEFAULT, Calibration

@@ -11,7 +11,8 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
-from seetell.library.records import DamagedError, LibraryError
+from seetell.errors import LibraryError
+from seetell.library.records import DamagedError
 from seetell.library.storage import migration, schema
 from seetell.library.storage.lock import index_lock
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 
+from seetell.errors import LibraryError
 from seetell.images.metadata import LONGEST, plain
-from seetell.library.records import LibraryError, LibraryImage
+from seetell.library.records import LibraryImage
 from seetell.library.storage import rows
 from seetell.library.storage.database import Database
 

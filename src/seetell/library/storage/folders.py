@@ -4,9 +4,9 @@ import os
 import sqlite3
 from collections.abc import Sequence
 
+from seetell.errors import LibraryError
 from seetell.files import is_below
 from seetell.library.filters import absolute_folder
-from seetell.library.records import LibraryError
 from seetell.library.storage import rows
 
 AnyPath = str | os.PathLike[str]

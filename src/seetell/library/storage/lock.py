@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from seetell.library.records import LibraryError
+from seetell.errors import LibraryError
 
 HOLDER = "lock.holder"  # the process id of the indexer; still there after a kill
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seetell.bundle import Manifest
+from seetell.errors import LibraryError
 from seetell.images.metadata import plain
-from seetell.library.records import LibraryError, LibraryImage
+from seetell.library.records import LibraryImage
 from seetell.runtime import Description, Tag
 
 Connection = sqlite3.Connection
