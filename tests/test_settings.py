@@ -1,6 +1,6 @@
 """The typed settings layer: what is accepted, and what errors say."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 from msgspec import Meta
@@ -70,3 +70,23 @@ def test_differences_name_nested_keys() -> None:
     assert differences(before, after) == ["model.units", "phases.1.epochs"]
     assert differences(before, before) == []
     assert differences({"model": {}}, {"model": {"new": 1}}) == ["model.new", "model"]
+
+
+class Choice(Settings):
+    fit: Literal["shorter", "squash"] = "shorter"
+    maybe: Literal["a", "b"] | None = None
+    size: int = 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"fit": "squish"}, "fit is 'squish'; expected one of: shorter, squash. Did you mean 'squash'?"),
+        ({"fit": "none"}, "fit is 'none'; expected one of: shorter, squash"),
+        ({"maybe": "c"}, "maybe is 'c'; expected one of: a, b"),
+    ],
+)
+def test_choices_are_listed(content: dict[str, object], message: str) -> None:
+    with pytest.raises(SeetellError) as caught:
+        read(Choice, content)
+    assert str(caught.value) == message

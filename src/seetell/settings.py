@@ -14,7 +14,8 @@ An unknown key is an error that names the nearest valid one. Nothing is converte
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from difflib import get_close_matches
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -25,6 +26,8 @@ Read = TypeVar("Read")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING = re.compile(r"Object missing required field `(.*)`")
 _EXPECTED = re.compile(r"Expected (.*?)(?:, got .*)?")
+_CHOICE = re.compile(r"Invalid enum value .*", re.DOTALL)
+_RANGE = re.compile(r"(Number|Integer value) out of range")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _TYPES = {
     "int": "an integer",
@@ -133,6 +136,14 @@ def _raise(kind: Any, content: object, message: str, where: str, remedy: str, er
     if expected := _EXPECTED.fullmatch(problem):
         problem = f"{key or 'it'} is {_shown(_value_at(content, steps))}; expected {_wanted(expected[1])}"
         raise error(problem, where=where, remedy=remedy)
+    if _CHOICE.fullmatch(problem):
+        value, choices = _value_at(content, steps), [str(each) for each in _choices(_type_at(kind, steps))]
+        near = get_close_matches(str(value), choices, n=1)
+        problem = f"{key or 'it'} is {_shown(value)}; expected one of: {', '.join(choices)}"
+        raise error(problem, where=where, remedy=f"Did you mean {near[0]!r}?" if near else remedy)
+    if _RANGE.fullmatch(problem):
+        problem = f"{key or 'it'} is {_shown(_value_at(content, steps))}; expected a smaller number"
+        raise error(problem, where=where, remedy=remedy)
     raise error(f"{key}: {problem}" if key else problem, where=where, remedy=remedy)
 
 
@@ -174,6 +185,13 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
     import types
 
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    """The values of a `Literal`, bare, annotated or optional."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(choice for each in get_args(kind) if not isinstance(each, str | int) for choice in _choices(each))
 
 
 def _field_names(kind: Any) -> tuple[str, ...]:

@@ -6,10 +6,10 @@ import io
 import json
 import sys
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 from typer.testing import CliRunner, Result
 

@@ -1,9 +1,9 @@
 """Graphs that are whole, but not what the bundle says."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 
 from helpers import tiny_bundles as tiny
@@ -51,7 +51,7 @@ def test_a_graph_that_cannot_run_is_an_error_of_the_bundle(tmp_path: Path) -> No
     """`images` reads three features; the grid has another shape."""
     manifest = tiny.manifest()
     assert manifest.retriever is not None
-    wrong = dataclasses.replace(manifest, retriever=dataclasses.replace(manifest.retriever, layout="grid"))
+    wrong = replace(manifest, retriever=replace(manifest.retriever, layout="grid"))
     write_bundle(tmp_path / "b", wrong, tiny.files())
     with open_model(tmp_path / "b") as model, pytest.raises(BundleError, match="cannot be run"):
         model.retriever.images(IMAGE)

@@ -43,7 +43,7 @@ def export(
 ) -> None:
     """Make a bundle of trained runs, once it is seen to do what they do."""
     from seetell.bundle import Bundle
-    from seetell.bundle.registry import find
+    from seetell.bundle.registry import find_bundle
     from seetell.evaluation import evaluate_bundle, spread
     from seetell.learn.export import USUAL, ModelInfo, like, open_runs
     from seetell.learn.export import export as make
@@ -51,7 +51,7 @@ def export(
     from seetell.progress import for_terminal
     from seetell.runtime import Model
 
-    other = Bundle.open(find(beside)) if beside else None
+    other = Bundle.open(find_bundle(beside)) if beside else None
     smaller = smaller or (like(other) if other is not None else "")
     trained = open_runs(runs)
     specs = data or list(dict.fromkeys(spec for one in trained for spec in one.data))

@@ -55,10 +55,10 @@ def show(
     """Verify a model, and show its details and all its scores."""
     import json
 
-    from seetell.bundle import Bundle, find
+    from seetell.bundle import Bundle, find_bundle
     from seetell.metrics.flatten import flatten_metrics
 
-    bundle = Bundle.open(find(name))
+    bundle = Bundle.open(find_bundle(name))
     row = {"name": bundle.manifest.name, "path": str(bundle.path), **summary(bundle.manifest)}
     if as_json:
         typer.echo(json.dumps(row, ensure_ascii=False))
@@ -98,7 +98,7 @@ def remove(name: Annotated[str, typer.Argument(help="Name of a model that was ad
 
 def summary(manifest: "Manifest") -> dict[str, Any]:
     """What a listing shows of a model."""
-    import dataclasses
+    from seetell.settings import plain
 
     return {
         "kinds": list(manifest.kinds),
@@ -110,7 +110,7 @@ def summary(manifest: "Manifest") -> dict[str, Any]:
         "encoder": manifest.encoder.name,
         "made_by": manifest.made_by,
         "fingerprint": manifest.fingerprint,
-        "scores": {head.KIND: [dataclasses.asdict(score) for score in head.scores] for head in manifest.heads},
+        "scores": {head.KIND: [plain(score) for score in head.scores] for head in manifest.heads},
     }
 
 

@@ -27,21 +27,21 @@ def serve(
     if folder is not None and not folder.is_dir():
         raise SeetellError("there is no such folder", where=str(folder))
 
-    from seetell.bundle import find
+    from seetell.bundle import find_bundle
     from seetell.library import Library
     from seetell.web import Access, Site, bind
     from seetell.web import serve as run
     from seetell.web.server import address
 
     access = Access.to(host, token=token, names=name or ())
-    with Library.open(library, bundle=model, mend=True, threads=threads) as opened:
+    with Library.open(library, model=model, repair=True, threads=threads) as opened:
         if opened.rebuilt:
             typer.echo(f"seetell: the library was damaged and has been rebuilt with {opened.rebuilt}", err=True)
         # What is wrong with the bundle is told here, not on the page.
         if opened.info().fingerprint:
             _ = opened.model
         elif folder is not None:
-            find(model)
+            find_bundle(model)
         listener = bind(host, port)
         site = Site(opened, access)
         if folder is not None:

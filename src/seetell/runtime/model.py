@@ -10,7 +10,7 @@ from typing import Self, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from seetell.bundle import Bundle, BundleError, Manifest, find
+from seetell.bundle import Bundle, BundleError, Manifest, find_bundle
 from seetell.images import Preparation
 from seetell.progress import SILENT, Progress
 from seetell.runtime.captioner import Captioner
@@ -30,7 +30,7 @@ def open_model(name_or_path: str | os.PathLike[str] | None = None, *, threads: i
     Args:
         threads: how many batches of images are worked on at once; as many as there are cores unless told.
     """
-    return Model(Bundle.open(find(name_or_path)), threads=threads)
+    return Model(Bundle.open(find_bundle(name_or_path)), threads=threads)
 
 
 class Model:

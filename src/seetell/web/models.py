@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from seetell.bundle import Manifest, Place, installed, read_manifest
+from seetell.bundle import InstalledBundle, Manifest, installed, read_manifest
 from seetell.errors import SeetellError
 from seetell.web.site import Site
 
@@ -67,7 +67,7 @@ def listed(site: Site) -> list[BundleAnswer]:
     return sorted(found, key=lambda each: not each.used)
 
 
-def described(manifest: Manifest, place: Place | None, used: str) -> BundleAnswer:
+def described(manifest: Manifest, place: InstalledBundle | None, used: str) -> BundleAnswer:
     scores = {
         head.KIND: [
             ScoreAnswer(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 
 from seetell import __version__
@@ -99,15 +100,17 @@ def export(
         raise SeetellError("--retry-below needs --rerank-weight", remedy="Give both, or leave it out")
     manifest, files = _parts(trained, kept, description, say)
     if rerank_weight is not None and manifest.captioner is not None:
-        chosen = dataclasses.replace(manifest.captioner, rerank_weight=rerank_weight, uncertain_below=uncertain_below)
-        manifest = dataclasses.replace(manifest, captioner=chosen)
+        chosen = msgspec.structs.replace(
+            manifest.captioner, rerank_weight=rerank_weight, uncertain_below=uncertain_below
+        )
+        manifest = msgspec.structs.replace(manifest, captioner=chosen)
     with tempfile.TemporaryDirectory(prefix="seetell-export-") as folder:
         if retry is not None and manifest.captioner is not None:
             say("Looking for the words that fit images")
             with Model(write_bundle(Path(folder) / "before", manifest, {**kept.files, **files})) as model:
                 files["captioner-words.onnx"] = fitting_words(model, retry[1])
-            telling = dataclasses.replace(manifest.captioner, retry=RetryPart("captioner-words.onnx", retry[0]))
-            manifest = dataclasses.replace(manifest, captioner=telling)
+            telling = msgspec.structs.replace(manifest.captioner, retry=RetryPart("captioner-words.onnx", retry[0]))
+            manifest = msgspec.structs.replace(manifest, captioner=telling)
         say("Comparing with the checkpoints")
         with Model(write_bundle(Path(folder) / "whole", manifest, {**kept.files, **files})) as model:
             compare(model, trained, images, texts)
@@ -118,7 +121,7 @@ def export(
         say(f"Rounding weights to {SMALLER[smaller]}")
         made = {n: quantize_graph(data, SMALLER[smaller]) if n.endswith(".onnx") else data for n, data in files.items()}
         small = {**kept.files, **made}
-        manifest = dataclasses.replace(manifest, precision=SMALLER[smaller])
+        manifest = msgspec.structs.replace(manifest, precision=SMALLER[smaller])
         with Model(write_bundle(Path(folder) / "small", manifest, small)) as model:
             after = _measured(model, measure, say)
     bundle = write_bundle(out, _scored(manifest, after, measure), small, replace=replace)
@@ -181,5 +184,5 @@ def _scored(
             report = reports[head.KIND]
             score = Score(*measure[1:], report["protocol"], report["images"], "bundle", report["metrics"])
             earlier = tuple(each for each in head.scores if each.measured_on != "bundle")
-            heads[head.KIND] = dataclasses.replace(head, scores=(*earlier, score))
-    return dataclasses.replace(manifest, **heads)
+            heads[head.KIND] = msgspec.structs.replace(head, scores=(*earlier, score))
+    return msgspec.structs.replace(manifest, **heads)

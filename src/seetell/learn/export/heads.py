@@ -36,21 +36,22 @@ def make_head(trained: Trained) -> tuple[Part, Files]:
         )
         graphs = ("retriever-images.onnx", "retriever-texts.onnx")
         how = (trained.tokenizer, model.similarity, model.dimensions)
-        return RetrieverPart(*common, *graphs, *how, trained_as=settings), files
+        return RetrieverPart(*common, *graphs, *how, training_settings=settings), files
     if trained.kind == "captioner":
         telling = DecodingSettings.of(trained.decoding)
         decoding = Decoding(telling.beam, float(telling.alpha), telling.maximum_length, 0, telling.block_ngrams)
         sequence, more = _sequence(trained, example, decoding)
-        return CaptionerPart(*common, sequence, trained_as=settings), files | more
+        return CaptionerPart(*common, sequence, training_settings=settings), files | more
     tagging = TaggingSettings.of(trained.decoding)
     if isinstance(trained.model, Scorer):
         files["tagger.onnx"] = _graph(Scores(trained.model), {"features": example}, ["logits", "probabilities"])
         thresholds = tuple(float(value) for value in trained.model.thresholds.tolist())
         top = tagging.top if tagging.choose == "top" else 0
-        return TaggerPart(*common, None, ClassifierPart("tagger.onnx", thresholds, top), trained_as=settings), files
+        classifier = ClassifierPart("tagger.onnx", thresholds, top)
+        return TaggerPart(*common, None, classifier, training_settings=settings), files
     longest = tagging.maximum or len(trained.vocabulary.words)
     sequence, more = _sequence(trained, example, Decoding(tagging.beam, float(tagging.alpha), longest, 0, 1))
-    return TaggerPart(*common, sequence, None, trained_as=settings), files | more
+    return TaggerPart(*common, sequence, None, training_settings=settings), files | more
 
 
 @torch.no_grad()

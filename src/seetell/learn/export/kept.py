@@ -1,9 +1,10 @@
 """The heads of a bundle that are kept when others of its kinds are made anew."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from seetell.bundle import Bundle, Head, Layout
 from seetell.errors import SeetellError
@@ -42,10 +43,10 @@ def kept_of(bundle: Bundle, trained: Sequence[Trained], smaller: str) -> Kept:
             remedy=f"Export with --smaller {like(bundle)}" if like(bundle) else "Leave out --smaller",
         )
     gone: dict[str, Any] = {one.kind: None for one in trained}
-    rest = dataclasses.replace(manifest, **gone)
+    rest = msgspec.structs.replace(manifest, **gone)
     if rest.captioner is not None and rest.retriever is None:  # what fits badly, another retriever says otherwise
-        rest = dataclasses.replace(
-            rest, captioner=dataclasses.replace(rest.captioner, uncertain_below=None, retry=None)
+        rest = msgspec.structs.replace(
+            rest, captioner=msgspec.structs.replace(rest.captioner, uncertain_below=None, retry=None)
         )
     read = {head.layout for head in rest.heads}
     return Kept(

@@ -21,15 +21,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from seetell.errors import SeetellError
+from seetell.errors import RecipeError as RecipeError
 
 TASKS = ("retrieval", "captioning", "tagging")
 BUDGETS = ("two-cores", "published")
 DATASETS = ("flickr8k", "flickr30k", "coco", "table", "scenes")
-
-
-class RecipeError(SeetellError):
-    """A recipe that cannot be found or does not hold together."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from seetell.bundle import Bundle, Head, Manifest, read_manifest
-from seetell.bundle.registry import find
+from seetell.bundle import Bundle, Head, Manifest, find_bundle, read_manifest
 from seetell.errors import SeetellError
 from seetell.learn.encoders import LayoutSpec
 from seetell.learn.export.weight_names import head_weights
@@ -45,7 +44,7 @@ def settings_of(start: str, family: str) -> dict[str, dict[str, Any]]:
     path = Path(start).expanduser()
     if (path / "run.json").exists():
         return shared_settings(checkpoints.read_json(path / "run.json")["recipe"])
-    told = _head(read_manifest(find(start)), family, start).trained_as
+    told = _head(read_manifest(find_bundle(start)), family, start).training_settings
     try:
         return {section: dict(json.loads(told)[section]) for section in ("model", *SHARED)} if told else {}
     except (ValueError, KeyError, TypeError):
@@ -104,7 +103,7 @@ class WarmStart:
 
     @classmethod
     def _of_bundle(cls, recipe: Recipe) -> "WarmStart":
-        bundle = Bundle.open(find(recipe.training.start_from))
+        bundle = Bundle.open(find_bundle(recipe.training.start_from))
         kind, name = HEADS[recipe.task], recipe.training.start_from
         vocabulary = bundle.vocabulary(_head(bundle.manifest, recipe.task, name).vocabulary)
         return cls(name, head_weights(bundle, kind), vocabulary, bundle.manifest.encoder.fingerprint)
