@@ -65,6 +65,6 @@ def photos(paint: Painter, tmp_path: Path) -> Path:
 @pytest.fixture
 def library(tmp_path: Path, colours: Path, photos: Path) -> Iterator[Library]:
     """The twelve photos, indexed."""
-    with Library.open(tmp_path / "library", bundle=colours) as opened:
+    with Library.open(tmp_path / "library", model=colours) as opened:
         opened.update([photos])
         yield opened

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from seetell.library import DamagedError, Library, LibraryError
-from seetell.library.indexing.pending import PendingFile
+from seetell.library.indexing import describing, update
+from seetell.library.indexing.messages import PendingFile
 from seetell.library.storage import database
 
 Painter = Callable[..., Path]
@@ -25,14 +26,14 @@ CHILD = """
 import sys
 from seetell.library import Library
 from seetell.progress import Progress
-library, bundle, photos, again = sys.argv[1:]
-with Library.open(library, bundle=bundle or None) as opened:
-    tell = Progress(lambda event: print("done", event.task, event.done, flush=True))
+library, model, photos, again = sys.argv[1:]
+with Library.open(library, model=model or None) as opened:
+    progress = Progress(lambda event: print("done", event.task, event.done, flush=True))
     print("ready", flush=True)
     if again:
-        opened.reindex(again, progress=tell)
+        opened.reindex(again, progress=progress)
     else:
-        opened.update([photos], progress=tell)
+        opened.update([photos], progress=progress)
     for image in opened.images(limit=10000):
         opened.edit(image.id, caption=f"edited {image.hash}")
         print("edited", image.hash, flush=True)
@@ -68,7 +69,7 @@ def run_and_kill(library: Path, bundle: Path | str, photos: Path, again: Path | 
 
 def check_after_kill(path: Path, said: list[str]) -> None:
     with Library.open(path) as library:
-        assert library.verify() == []
+        assert library.check() == []
         done = [int(line.split()[-1]) for line in said if line.startswith("done Indexing")]
         info = library.info()
         assert info.files >= max(done, default=0)  # what was said to be done is there
@@ -94,8 +95,8 @@ def kill_again_and_again(tmp_path: Path, paint: Painter, bundle: Path, colours: 
         opened.update([photos])
         opened.reindex(colours)
         assert opened.info().images == count
-        assert opened.info().coming == ""
-        assert opened.verify() == []
+        assert opened.info().next_model == ""
+        assert opened.check() == []
     assert not list(library.glob("damaged-*"))
 
 
@@ -130,16 +131,16 @@ def test_a_full_disk_keeps_what_is_finished(
         photo = paint(f"{number}.png", seed=number)
     with monkeypatch.context() as patch:
         limit_pages(patch, 3, tmp_path)
-        with Library.open(tmp_path / "library", bundle=bundle) as library:
+        with Library.open(tmp_path / "library", model=bundle) as library:
             with pytest.raises(LibraryError, match=r"disk is full.*Free some space"):
                 library.update([photo.parent])
             done = library.info().images
             assert 0 < done < 200
-            assert library.verify() == []
+            assert library.check() == []
             assert len(library.search("red", k=3)) == 3
     with Library.open(tmp_path / "library") as library:
-        assert library.update().told == 200 - done
-        assert library.verify() == []
+        assert library.update().indexed == 200 - done
+        assert library.check() == []
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -154,30 +155,30 @@ def test_an_edit_that_cannot_be_kept_is_refused(library: Library) -> None:
 def test_images_that_vanish_or_change_while_they_are_read(
     tmp_path: Path, bundle: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real_hash, real_read = PendingFile.take_hash, PendingFile.read
+    real_hash, real_read = update.hash_file, describing.read_image
 
-    def vanishes_before(file: PendingFile) -> None:
-        if file.path.endswith(os.path.join("red", "0.png")):
-            os.unlink(file.path)
-        real_hash(file)
+    def vanishes_before(path: str) -> PendingFile:
+        if path.endswith(os.path.join("red", "0.png")):
+            os.unlink(path)
+        return real_hash(path)
 
-    def vanishes_between(file: PendingFile) -> object:
+    def vanishes_between(file: PendingFile, at_least: int) -> object:
         if file.path.endswith(os.path.join("red", "1.png")):
             os.unlink(file.path)
         if file.path.endswith(os.path.join("red", "2.png")):
             shutil.copy(photos / "blue" / "0.png", file.path)
-        return real_read(file)
+        return real_read(file, at_least)
 
-    monkeypatch.setattr(PendingFile, "take_hash", vanishes_before)
-    monkeypatch.setattr(PendingFile, "read", vanishes_between)
-    with Library.open(tmp_path / "library", bundle=bundle) as library:
+    monkeypatch.setattr(update, "hash_file", vanishes_before)
+    monkeypatch.setattr(describing, "read_image", vanishes_between)
+    with Library.open(tmp_path / "library", model=bundle) as library:
         report = library.update([photos])
-        assert report.told == 9
+        assert report.indexed == 9
         assert [Path(problem.path).name for problem in report.problems] == ["2.png"]
         assert "changed while it was read" in report.problems[0].reason
-        assert library.verify() == []
+        assert library.check() == []
         monkeypatch.undo()
-        assert library.update().linked == 1
+        assert library.update().moved == 1
         assert library.info().unreadable == 0
 
 
@@ -187,9 +188,9 @@ def test_a_second_indexer_is_sent_away_but_may_search(library: Library, photos: 
         done = threading.Event()
 
         def hold() -> None:
-            from seetell.library.paths import indexing
+            from seetell.library.storage.lock import index_lock
 
-            with indexing(library.path):
+            with index_lock(library.path):
                 inside.set()
                 done.wait(30)
 
@@ -218,7 +219,7 @@ def test_many_readers_beside_a_writer(library: Library, paint: Painter, photos: 
             while not stop.is_set():
                 found = library.search("red", k=5)
                 answers.append(len(found))
-                library.neighbours(found[0].image.id, k=3)
+                library.similar(found[0].image.id, k=3)
                 library.tags()
         except BaseException as error:
             errors.append(error)
@@ -239,10 +240,10 @@ def test_many_readers_beside_a_writer(library: Library, paint: Painter, photos: 
     for thread in threads:
         thread.join()
     assert not errors, errors
-    assert report.told == 150
+    assert report.indexed == 150
     assert set(answers) == {5}
     assert len(library.search("red", k=200)) == 162
-    assert library.verify() == []
+    assert library.check() == []
 
 
 DAMAGES = {
@@ -261,17 +262,17 @@ def test_damage_is_noticed_and_what_people_wrote_survives_it(
     for number in range(60):
         photo = paint(f"{number}.png", seed=number)
     path = tmp_path / "library"
-    with Library.open(path, bundle=bundle) as library:
+    with Library.open(path, model=bundle) as library:
         library.update([photo.parent])
         library.edit(7, caption="seven words of mine", tags=["mine"])
         (tmp_path / "table.csv").write_text("file,caption\n8.png,described elsewhere\n", encoding="utf-8")
-        assert library.describe(tmp_path / "table.csv", images=photo.parent).described == 1
+        assert library.import_descriptions(tmp_path / "table.csv", images=photo.parent).described == 1
         mine, described = library.get(7), library.find(photo.parent / "8.png")
     file = path / "library.db"
     file.write_bytes(DAMAGES[damage](file.read_bytes()))
-    with pytest.raises(DamagedError, match="library check --repair"), Library.open(path, bundle=bundle) as library:
+    with pytest.raises(DamagedError, match="library check --repair"), Library.open(path, model=bundle) as library:
         library._database.check()
-    with Library.open(path, bundle=bundle, mend=True) as library:
+    with Library.open(path, model=bundle, repair=True) as library:
         assert library.rebuilt
         report = library.update([photo.parent])
         assert report.rebuilt == library.rebuilt
@@ -282,8 +283,8 @@ def test_damage_is_noticed_and_what_people_wrote_survives_it(
         assert library.search("words of mine", k=1)[0].image.hash == mine.hash
         assert described is not None
         assert library.find(described.path).description == "described elsewhere"  # type: ignore[union-attr]
-        assert library.verify() == []
-    with Library.open(path, mend=True) as library:
+        assert library.check() == []
+    with Library.open(path, repair=True) as library:
         assert library.rebuilt == ""
 
 
@@ -295,7 +296,7 @@ def test_a_rebuilt_library_keeps_what_can_be_read(library: Library, photos: Path
         assert again.info().images == 12
         assert again.get(3).caption == "kept"
         assert again.update().unchanged == 12
-        assert again.verify() == []
+        assert again.check() == []
 
 
 def test_a_journal_with_an_unfinished_line_is_read(library: Library) -> None:
