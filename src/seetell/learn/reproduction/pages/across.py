@@ -1,33 +1,33 @@
-"""The page across all tables: which model to take for a small dataset, what each idea buys, and what it costs."""
+"""The page across all tables: which model to use for a small dataset, what each idea adds, and what it costs."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seetell.learn.files import write_text
-from seetell.learn.reproduction.claims import enumerated, mean, spread
+from seetell.figures.page import Heading, Page, Paragraph, Table, prose
+from seetell.files import write_file
+from seetell.learn.reproduction.claims import listed, mean, spread
 from seetell.learn.reproduction.costs import FILE, Costs, read_costs
-from seetell.learn.reproduction.page import Heading, Page, Paragraph, Table, prose
+from seetell.learn.reproduction.pages.table import plus_minus
 from seetell.learn.reproduction.records import RowRecord, by_row, stem
-from seetell.learn.reproduction.table_page import give_or_take
 from seetell.learn.reproduction.tables import TABLES, Row, label
 from seetell.progress import clock
 
-ABOUT = "across.md"  # below rows/: what a person says about it
+ABOUT = "across.md"  # below rows/: the introduction of the page
 NOT_RUN = "not run"
-QUICKER = 0.9  # two measurements of one row's cost differ by less than a tenth
+FASTER = 0.9  # two measurements of one row's cost differ by less than a tenth
 
 
 @dataclass(frozen=True)
 class Question:
-    """Which model to take: the rows of some tables on one dataset, from the best to the worst by a metric."""
+    """Which model to use: the rows of some tables on one dataset, ranked by a metric."""
 
     title: str
     tables: tuple[str, ...]
     dataset: str
     metric: str
-    called: str
+    metric_name: str
 
 
 QUESTIONS = (
@@ -39,7 +39,7 @@ QUESTIONS = (
 
 @dataclass(frozen=True)
 class Idea:
-    """What an idea is worth: a row with it above one without, by a metric."""
+    """What an idea adds: a row with it compared with one without, by a metric."""
 
     idea: str
     table: str
@@ -47,7 +47,7 @@ class Idea:
     having: str
     dataset: str
     metric: str
-    called: str
+    metric_name: str
 
 
 def _retrieval(idea: str, without: str, having: str, table: str = "vilalta-table2") -> Idea:
@@ -72,69 +72,95 @@ IDEAS = (
     _retrieval("one hard negative instead of ten", "two-branch-k10", "two-branch-k1", "kolluru-table1"),
     _retrieval("a frozen sentence encoder and principal components (best-retrieval)", "fne-sh", "best-retrieval"),
     _captions("attention instead of one vector (merge)", "merge", "attend-soft"),
-    _captions("the image as the LSTM's start (CNN-LSTM) instead of beside it (merge)", "merge", "initial"),
+    _captions(
+        "the image as the initial state of the LSTM (CNN-LSTM) instead of merged after it (merge)", "merge", "initial"
+    ),
     _captions("convolutions instead of an LSTM", "initial", "convolutional"),
-    _captions("learning anything instead of looking captions up", "retrieval-based", "merge"),
+    _captions("a trained model (merge) instead of retrieved captions", "retrieval-based", "merge"),
     _captions("hard attention instead of soft", "attend-soft", "attend-hard", "xu-table1"),
     _captions("the gate β", "attend-soft-no-gate", "attend-soft", "xu-table1"),
     _captions("the doubly stochastic penalty", "attend-soft-no-ds", "attend-soft", "xu-table1"),
-    _captions("captions of one length in a batch", "attend-soft-mixed", "attend-soft-buckets", "xu-table1"),
+    _captions("captions of one length per batch", "attend-soft-mixed", "attend-soft-buckets", "xu-table1"),
     _captions("EfficientNet-Lite2 instead of VGG16", "attend-soft-vgg16", "attend-soft", "xu-table1"),
     _captions("beam search instead of greedy", "attend-soft-greedy", "attend-soft", "xu-table1"),
-    _captions("a self-critical finish, merge", "merge", "merge-self-critical"),
-    _captions("a self-critical finish, soft attention", "attend-soft", "attend-soft-self-critical"),
+    _captions("self-critical fine-tuning, merge", "merge", "merge-self-critical"),
+    _captions("self-critical fine-tuning, soft attention", "attend-soft", "attend-soft-self-critical"),
     _captions("word vectors of 300 dimensions instead of 50", "merge", "merge-300"),
-    _tags("labels as a sequence (init) instead of the three likeliest", "bce", "init"),
+    _tags("labels as a sequence (init) instead of the three most likely", "bce", "init"),
     _tags("attention over levels, seq2seq", "seq2seq", "seq2seq-attn"),
     _tags("attention over levels, init", "init", "init-attn"),
     _tags("five beams instead of greedy, init", "init", "init-beam5"),
     _tags("GloVe's vectors instead of Xavier's rule, seq2seq", "seq2seq-xavier", "seq2seq"),
-    _tags("grid, last stages trained, asymmetric loss, thresholds (best-tags) instead of init", "init", "best-tags"),
+    _tags(
+        "grid features, fine-tuned last stages, asymmetric loss, thresholds (best-tags) instead of init",
+        "init",
+        "best-tags",
+    ),
 )
 
 
 def write_across(records: Mapping[str, Sequence[RowRecord]], folder: Path) -> Path:
     """Write `across.md`."""
-    page = Page("Across the tables: which model, what each idea buys, what it costs")
+    page = Page("Across the tables: which model to use, what each idea adds, what it costs")
     page.add(*prose(folder / "rows" / ABOUT))
     costs = read_costs(folder / "rows" / FILE)
     for question in QUESTIONS:
         page.add(Heading(question.title), *_answer(question, records, costs))
-    page.add(Heading("What each idea buys"))
+    page.add(Heading("What each idea adds"))
     page.add(
         Paragraph(
-            "The row with an idea less the row without, both at the tables' budget, and how long one core trains "
-            "each. Where both rows have several seeds, ± is the standard deviation of the difference; one seed each "
-            "elsewhere: there, differences of a point, and of five in a sum of six recalls, may be chance."
+            "The row with an idea minus the row without it, both at the tables' budget, and the training time of each "
+            "on one core. Where both rows have several seeds, ± is the standard deviation of the difference. Rows "
+            "elsewhere have one seed: differences of about one point (five in a sum of six recalls) may be chance."
         )
     )
     head = ["idea", "table", "figure", "without", "with", "difference", "training without", "with"]
-    page.add(Table(head, [_worth(idea, records, costs) for idea in IDEAS]))
-    write_text(folder / "across.md", page.markdown())
+    page.add(Table(head, [_idea_row(idea, records, costs) for idea in IDEAS]))
+    write_file(folder / "across.md", page.markdown())
     return folder / "across.md"
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A row as its page's table has it: what it scored, how long it trains, and its cells.
+class ScoredRow:
+    """A ranked row: its score, its training time, and its cells in the table.
 
     Args:
-        seconds: None where nobody measured it.
-        ours: whether no paper describes it.
+        seconds: training time; None if it was not measured.
+        ours: whether it comes from no paper.
     """
 
-    called: str
+    label: str
     score: float
     seconds: float | None
     cells: list[str]
     ours: bool
 
     def __str__(self) -> str:
-        return f"{self.called} ({self.score:.1f}{'' if self.seconds is None else f' in {clock(self.seconds)}'})"
+        return f"{self.label} ({self.score:.1f}{'' if self.seconds is None else f' in {clock(self.seconds)}'})"
 
 
 def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]], costs: Costs) -> list[Paragraph | Table]:
-    scored: dict[str, Scored] = {}
+    scored = _scored(question, records, costs)
+    if not scored:
+        return [Paragraph(f"No row of {', '.join(question.tables)} on {question.dataset} has a record: {NOT_RUN}.")]
+    ranked = sorted(scored, key=lambda each: (-each.score, each.seconds or 0))
+    best = ranked[0]
+    words = [f"On {question.dataset}, the best of {len(ranked)} rows by {question.metric_name} is {best}."]
+    theirs = next((each for each in ranked if not each.ours), None)
+    if theirs not in (None, best):
+        words.append(f"It is ours; the best of the papers' own models is {theirs}.")
+    if len(choices := _choices(ranked)) > 1:
+        words.append(f"No row is both better and faster to train than {listed(choices, 'or')}.")
+    head = ["", "table", "encoder", question.metric_name, "training", "parameters", "images captioned per second"]
+    cells = [each.cells for each in ranked]
+    if all(line[-1] == "–" for line in cells):
+        head, cells = head[:-1], [line[:-1] for line in cells]
+    return [Paragraph(" ".join(words)), Table(head, cells)]
+
+
+def _scored(question: Question, records: Mapping[str, Sequence[RowRecord]], costs: Costs) -> list[ScoredRow]:
+    """The rows of a question's tables that ran; a row that two tables share is listed once."""
+    scored: dict[str, ScoredRow] = {}
     for name in question.tables:
         rows = by_row(records.get(name, ()), question.dataset)
         for row in TABLES[name].rows:
@@ -143,53 +169,41 @@ def _answer(question: Question, records: Mapping[str, Sequence[RowRecord]], cost
                 continue
             first, seconds = rows[row.name][0], _training(row, question.dataset, costs)
             encoder, known = first.encoder["name"].partition("@")[0], costs.get(stem(row.name, question.dataset))
-            speed = f"{known.told_a_second:,.0f}" if known and known.told_a_second else "–"
+            speed = f"{known.captions_per_second:,.0f}" if known and known.captions_per_second else "–"
             cost = ["–" if seconds is None else clock(seconds), f"{first.parameters:,}", speed]
-            called = (
-                f"{label(row)} ({row.part[:1].lower()}{row.part[1:]})"
-                if row.part and row.part != "With VGG16"
-                else label(row)
-            )
-            cells = [called, f"[{name}]({name}.md)", encoder, f"{score:.1f}", *cost]
-            scored[row.name] = Scored(label(row), score, seconds, cells, ours=row.name.startswith("best-"))
-    if not scored:
-        return [Paragraph(f"No row of {', '.join(question.tables)} on {question.dataset} has a record: {NOT_RUN}.")]
-    ranked = sorted(scored.values(), key=lambda each: (-each.score, each.seconds or 0))
-    best = ranked[0]
-    words = [f"On {question.dataset}, by {question.called}, the best of the {len(ranked)} rows that ran is {best}."]
-    theirs = next((each for each in ranked if not each.ours), None)
-    if theirs not in (None, best):
-        words.append(f"That one is ours; of the papers' own models the best is {theirs}.")
-    if len(choices := _choices(ranked)) > 1:
-        words.append(f"Where time counts: no row is both better and quicker to train than {enumerated(choices, 'or')}.")
-    head = ["", "table", "encoder", question.called, "training", "parameters", "images told a second"]
-    cells = [each.cells for each in ranked]
-    if all(line[-1] == "–" for line in cells):
-        head, cells = head[:-1], [line[:-1] for line in cells]
-    return [Paragraph(" ".join(words)), Table(head, cells)]
+            cells = [_full_label(row), f"[{name}]({name}.md)", encoder, f"{score:.1f}", *cost]
+            scored[row.name] = ScoredRow(label(row), score, seconds, cells, ours=row.name.startswith("best-"))
+    return list(scored.values())
 
 
-def _choices(ranked: Sequence[Scored]) -> list[Scored]:
-    """Of rows from the best down to half of its score, those that are quicker to train than all that are better, by
-    more than two measurements of one row differ."""
-    chosen: list[Scored] = []
+def _full_label(row: Row) -> str:
+    """A row's label, with the heading it is listed under on its table's page."""
+    if not row.part or row.part == "With VGG16":
+        return label(row)
+    return f"{label(row)} ({row.part[:1].lower()}{row.part[1:]})"
+
+
+def _choices(ranked: Sequence[ScoredRow]) -> list[ScoredRow]:
+    """The rows with at least half of the best score that train faster than every better row, by more than the
+    difference between two measurements of one row."""
+    chosen: list[ScoredRow] = []
     least = float("inf")
     for each in ranked:
-        if each.seconds is not None and each.score >= ranked[0].score / 2 and each.seconds < QUICKER * least:
+        if each.seconds is not None and each.score >= ranked[0].score / 2 and each.seconds < FASTER * least:
             least = each.seconds
             chosen.append(each)
     return chosen
 
 
 def _training(row: Row, dataset: str, costs: Costs) -> float | None:
-    """Seconds of one core from nothing: with those of the row whose model it starts from or tests again."""
+    """Training time from scratch in seconds of one core, including the row whose model it starts from or tests."""
     if row.untrained:
         return 0.0
     parts = [costs.get(stem(name, dataset)) for name in (row.name, row.starts_from or row.tests) if name]
     return None if None in parts else sum(part.seconds for part in parts if part)
 
 
-def _worth(idea: Idea, records: Mapping[str, Sequence[RowRecord]], costs: Costs) -> list[str]:
+def _idea_row(idea: Idea, records: Mapping[str, Sequence[RowRecord]], costs: Costs) -> list[str]:
     rows = by_row(records.get(idea.table, ()), idea.dataset)
     results = {name: [record.flat for record in rows.get(name, ())] for name in (idea.without, idea.having)}
     before, after = (mean(results, name, idea.metric) for name in results)
@@ -197,7 +211,7 @@ def _worth(idea: Idea, records: Mapping[str, Sequence[RowRecord]], costs: Costs)
     table = TABLES[idea.table]
     times = [_training(table.row(name), idea.dataset, costs) if name in rows else None for name in results]
     deviations = [spread(results, name, idea.metric) for name in results]
-    around = None if None in deviations else math.hypot(*(each for each in deviations if each is not None))
-    difference = NOT_RUN if before is None or after is None else f"{after - before:+.1f}{give_or_take(around)}"
+    deviation = None if None in deviations else math.hypot(*(each for each in deviations if each is not None))
+    difference = NOT_RUN if before is None or after is None else f"{after - before:+.1f}{plus_minus(deviation)}"
     spent = ["–" if seconds is None else clock(seconds) for seconds in times]
-    return [idea.idea, f"[{idea.table}]({idea.table}.md)", idea.called, *scores, difference, *spent]
+    return [idea.idea, f"[{idea.table}]({idea.table}.md)", idea.metric_name, *scores, difference, *spent]

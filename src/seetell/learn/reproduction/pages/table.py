@@ -1,45 +1,47 @@
-"""The page of a table, drawn from its rows' records and nothing else."""
+"""The page of a table, drawn from the records of its rows."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from seetell.learn.reproduction.caption_figures import CaptionRow, caption_blocks
-from seetell.learn.reproduction.claims import SAYS, enumerated, mean, spread
+from seetell.figures.page import Block, Command, Figure, Heading, Page, Paragraph, Table, prose
+from seetell.learn.reproduction.claims import CLAIMS, listed, mean, spread
 from seetell.learn.reproduction.costs import COMMAND, FILE, Cost, Costs, read_costs
-from seetell.learn.reproduction.page import Block, Command, Figure, Heading, Page, Paragraph, Table, prose
+from seetell.learn.reproduction.pages.captions import CaptionRow, caption_blocks
 from seetell.learn.reproduction.records import RecordError, RowRecord, by_row, read_records, stem
-from seetell.learn.reproduction.tables import LABEL_SEQUENCES, PublishedTable, Row, label, published
+from seetell.learn.reproduction.tables import PublishedTable, Row, label, published
+from seetell.learn.reproduction.tables.ren import LABEL_SEQUENCES
 from seetell.learn.tasks.tagging.figures import tag_blocks
 from seetell.learn.training import curves
 from seetell.progress import clock
 
 VIEWS = {"centre": "one crop", "whole": "whole images squashed to squares"}
-ABOUT = "about.md"  # beside a table's records: what a person says about it
+ABOUT = "about.md"  # next to a table's records: the introduction of its page
 
 Rows = Mapping[str, Sequence[RowRecord]]  # row → its seeds
 
 
-def write_table_page(table: PublishedTable, records: Sequence[RowRecord], kept: Path, out: Path) -> Path:
+def write_table_page(table: PublishedTable, records: Sequence[RowRecord], records_folder: Path, out: Path) -> Path:
     """Write a table's page and its images into a folder; takes seconds.
 
     Args:
-        kept: the folder of all tables' records, with the prose that the page begins with and the rows' costs, where
-            there are such.
+        records_folder: the folder of all tables' records, with the introductions of the pages and the rows' costs,
+            where there are any.
     """
     out.mkdir(parents=True, exist_ok=True)
     page = Page(table.title)
-    page.add(*prose(kept / table.name / ABOUT))
-    costs = read_costs(kept / FILE)
+    page.add(*prose(records_folder / table.name / ABOUT))
+    costs = read_costs(records_folder / FILE)
     datasets = datasets_of(table, records)
     if not datasets:
         page.add(Paragraph(f"Not run: {table.absent}."), _rows_table(table, table.rows, {}, table.published_on))
-    for place, dataset in enumerate(datasets):
+    for number, dataset in enumerate(datasets):
         if len(datasets) > 1:
             page.add(Heading(f"On {dataset}"))
-        page.add(*_on(table, by_row(records, dataset), dataset, costs, out, "" if place == 0 else f"-{dataset}"))
+        suffix = "" if number == 0 else f"-{dataset}"
+        page.add(*_dataset_blocks(table, by_row(records, dataset), dataset, costs, out, suffix))
     for sheet in sorted(out.glob(f"{table.name}-attention-*.png")):
-        page.add(Figure(sheet.name, "One panel a word: where it was looked for"))
+        page.add(Figure(sheet.name, "The attention behind each word"))
     if records:
         page.add(Heading("Commands"), Command("\n".join(commands(table, records))))
     page.write(out, table.name)
@@ -47,14 +49,14 @@ def write_table_page(table: PublishedTable, records: Sequence[RowRecord], kept: 
 
 
 def table_records(table: PublishedTable, folder: Path) -> list[RowRecord]:
-    """A table's records in the folder of all tables' records; each must be of one of its rows."""
+    """A table's records in the folder of all records; each must belong to one of its rows."""
     records, names = read_records(folder, table.name), {row.name for row in table.rows}
     for record in records:
         if record.row not in names:
             raise RecordError(
                 f"{table.name} has no row {record.row!r}",
                 where=str(folder / table.name / f"{record.stem}.json"),
-                remedy="Remove it, or name it as the table does",
+                remedy="Remove the file, or rename the row to one of the table's",
             )
     return records
 
@@ -65,29 +67,33 @@ def datasets_of(table: PublishedTable, records: Sequence[RowRecord]) -> list[str
 
 
 def commands(table: PublishedTable, records: Sequence[RowRecord]) -> list[str]:
-    """What gives all records, rows that were asked for in the same way in one line."""
-    together: dict[tuple[object, ...], list[str]] = {}
-    first: dict[tuple[object, ...], RowRecord] = {}
-    seeds = {key: max(r.seed for r in records if (r.row, r.dataset) == key) for key in {_key(r) for r in records}}
+    """The commands that reproduce all records, one for all rows with the same request."""
+    rows: dict[tuple[object, ...], list[str]] = {}
+    written: dict[tuple[object, ...], RowRecord] = {}
     order = [row.name for row in table.rows]
+    seeds: dict[tuple[str, str], int] = {}
+    for record in records:
+        key = record.row, record.dataset
+        seeds[key] = max(seeds.get(key, 0), record.seed)
     for record in sorted(records, key=lambda r: (r.dataset, order.index(r.row))):
-        asked = (record.dataset, record.asked, seeds[_key(record)])
-        first.setdefault(asked, record)
-        rows = together.setdefault(asked, [])
-        if record.row not in rows:
-            rows.append(record.row)
+        group = (record.dataset, record.request, seeds[record.row, record.dataset])
+        written.setdefault(group, record)
+        if record.row not in rows.setdefault(group, []):
+            rows[group].append(record.row)
     return [
-        first[asked].command(rows, seeds=count if (count := seeds[_key(first[asked])]) != table.seeds else 0)
-        for asked, rows in together.items()
+        record.request.command(table.name, record.dataset, rows[group], _seeds_option(table, group[-1]))
+        for group, record in written.items()
     ]
 
 
-def _key(record: RowRecord) -> tuple[str, str]:
-    return record.row, record.dataset
+def _seeds_option(table: PublishedTable, count: object) -> str:
+    return "" if count == table.seeds else f"--seeds {count}"
 
 
-def _on(table: PublishedTable, rows: Rows, dataset: str, costs: Costs, out: Path, suffix: str) -> list[Block]:
-    """What a page says of one dataset."""
+def _dataset_blocks(
+    table: PublishedTable, rows: Rows, dataset: str, costs: Costs, out: Path, suffix: str
+) -> list[Block]:
+    """The part of a page about one dataset."""
     blocks: list[Block] = [*_setting(table, rows, dataset)]
     results = {name: [record.flat for record in seeds] for name, seeds in rows.items()}
     for part in dict.fromkeys(row.part for row in table.rows):
@@ -97,7 +103,7 @@ def _on(table: PublishedTable, rows: Rows, dataset: str, costs: Costs, out: Path
             continue
         blocks += [Heading(part, 3)] if part else []
         blocks.append(_rows_table(table, ran, rows, dataset))
-    blocks += [Paragraph(text) for text in SAYS[table.name](results)]
+    blocks += [Paragraph(text) for text in CLAIMS[table.name](results)]
     left_out = [label(row) for row in table.rows if row.runs and row.name not in rows and (not suffix or not row.part)]
     if left_out:
         blocks.append(Paragraph(f"Not run here: {'; '.join(left_out)}."))
@@ -109,21 +115,21 @@ def _on(table: PublishedTable, rows: Rows, dataset: str, costs: Costs, out: Path
 def _setting(table: PublishedTable, rows: Rows, dataset: str) -> list[Block]:
     every = [record for seeds in rows.values() for record in seeds]
     encoders = "; ".join(dict.fromkeys(_encoder(record) for record in every))
-    budgets = ", ".join(dict.fromkeys(f"`{record.asked.budget}`" for record in every))
+    budgets = ", ".join(dict.fromkeys(f"`{record.request.budget}`" for record in every))
     counts = sorted({len(each) for each in rows.values()})
-    seeds = f"{enumerated(counts, 'or')} seed{'s' if counts[-1] > 1 else ''}"
+    seeds = f"{listed(counts, 'or')} seed{'s' if counts[-1] > 1 else ''}"
     seconds = sum(record.seconds for record in every)
     lines = [
-        f"Measured on {dataset}, test split ({every[0].images:,} images), with the model that was best on the "
-        f"validation split. Encoder: {encoders}. Budget {budgets}; {seeds}; "
-        f"{clock(seconds)} of training in all."
+        f"Measured on {dataset}, test split ({every[0].images:,} images), with the checkpoint that is best on the "
+        f"validation split. Encoder: {encoders}. Budget: {budgets}; {seeds}; "
+        f"{clock(seconds)} of training in total."
     ]
     if counts[-1] > 1:
-        around = "" if table.main == "started" else ", and ± is the standard deviation over seeds"
-        lines.append(f"With several seeds figures and minutes are means{around}.")
+        deviation = "" if table.main == "started" else "; ± is the standard deviation over seeds"
+        lines.append(f"Figures and minutes of rows with several seeds are means{deviation}.")
     if dataset != table.published_on and not any(published(row, dataset) for row in table.rows):
         lines.append(
-            f"The published figures are of {table.published_on}, another dataset: they show the order of rows only."
+            f"The published figures are for {table.published_on}, another dataset: only the order of rows compares."
         )
     return [Paragraph(line) for line in lines]
 
@@ -155,12 +161,12 @@ def _rows_table(table: PublishedTable, rows: Sequence[Row], found: Rows, dataset
 
 
 def published_on(table: PublishedTable, row: Row, dataset: str) -> dict[str, float]:
-    """What was published for a row on a dataset or, where nothing was, on the table's own."""
+    """The published figures of a row on a dataset or, if there are none, on the table's own."""
     return published(row, dataset) or published(row, table.published_on)
 
 
 def difference(table: PublishedTable, row: Row, dataset: str, seeds: Sequence[RowRecord]) -> float | None:
-    """How far the main metric is above the published one; of another dataset, no difference would mean anything."""
+    """Measured minus published in the main metric; None if they are of different datasets."""
     known = published(row, dataset).get(table.main)
     measured = mean({row.name: [record.flat for record in seeds]}, row.name, table.main)
     return None if known is None or measured is None else measured - known
@@ -174,30 +180,30 @@ def _cell(metric: str, seeds: Sequence[Mapping[str, float]], runs: int, main: bo
         return f"{value * runs:.0f}/{runs}"
     if metric.endswith("median_rank"):
         return f"{value:.1f}".removesuffix(".0")
-    return f"{value:.1f}{give_or_take(spread({'': seeds}, '', metric) if main else None)}"
+    return f"{value:.1f}{plus_minus(spread({'': seeds}, '', metric) if main else None)}"
 
 
-def give_or_take(deviation: float | None) -> str:
-    """What follows a mean over several seeds."""
+def plus_minus(deviation: float | None) -> str:
+    """The suffix of a mean over several seeds."""
     return "" if deviation is None else f" ± {deviation:.1f}"
 
 
 def _cost(table: PublishedTable, rows: Rows, dataset: str, costs: Costs) -> list[Block]:
-    """What rows cost, as one run measured it; where none did, by their own clocks."""
+    """The cost of rows: measured together if `benchmarks/rows.py` did, else from their own records."""
     known = {name: cost for name in rows if (cost := costs.get(stem(name, dataset)))}
-    told = "Telling is from stored features, many images at once; reading an image comes on top."
-    about: list[Block] = [Paragraph(told)]
+    note = "Captions are generated in batches from stored features; encoding the images is not included."
+    about: list[Block] = [Paragraph(note)]
     if known:
-        about = [Paragraph(f"Of one core, all rows taking turns in one run. {told}"), Command(COMMAND)]
+        about = [Paragraph(f"On one core, all rows taking turns in one run. {note}"), Command(COMMAND)]
     lines = []
     for row in (row for row in table.rows if row.name in rows):
         flat = rows[row.name][0].flat
-        clocked = Cost(flat["seconds"], flat.get("samples_a_second", 0.0), flat.get("told_a_second", 0.0))
-        cost = known.get(row.name, Cost(0.0, 0.0) if known else clocked)
+        own = Cost(flat["seconds"], flat.get("samples_per_second", 0.0), flat.get("captions_per_second", 0.0))
+        cost = known.get(row.name, Cost(0.0, 0.0) if known else own)
         figures = [f"{flat['parameters']:,.0f}", f"{cost.seconds / 60:.1f}"]
-        figures += [f"{each:,.0f}" for each in (cost.samples_a_second, cost.told_a_second)]
+        figures += [f"{each:,.0f}" for each in (cost.samples_per_second, cost.captions_per_second)]
         lines.append([label(row), *("–" if float(figure.replace(",", "")) == 0 else figure for figure in figures)])
-    head = ["", "parameters", "training, minutes", "captions trained a second", "images told a second"]
+    head = ["", "parameters", "training, minutes", "training captions per second", "images captioned per second"]
     return [Heading("Speed", 3), *about, Table(head, lines)]
 
 
@@ -224,9 +230,8 @@ def _figures(table: PublishedTable, rows: Rows, out: Path, suffix: str) -> list[
                 if row.name in rows and not row.part and "captions" in rows[row.name][0].figures
             ]
         )
-    told = [rows[name][0] for name in LABEL_SEQUENCES if name in rows and "tags" in rows[name][0].figures]
-    if table.figures != "tags" or not told:
+    analysed = [rows[name][0] for name in LABEL_SEQUENCES if name in rows and "tags" in rows[name][0].figures]
+    if table.figures != "tags" or not analysed:
         return []
-    best = max(told, key=lambda record: record.flat["f1_of_means"])
-    called = label(table.row(best.row))
-    return tag_blocks(called, best.figures["tags"], best.history, out, f"{table.name}{suffix}-")
+    best = max(analysed, key=lambda record: record.flat["f1_of_means"])
+    return tag_blocks(label(table.row(best.row)), best.figures["tags"], best.history, out, f"{table.name}{suffix}-")

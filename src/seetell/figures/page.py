@@ -1,4 +1,4 @@
-"""A page of results: headings, paragraphs, tables and images, written once and rendered as Markdown and as HTML."""
+"""A report page: headings, paragraphs, tables and figures, rendered as Markdown and as HTML."""
 
 import html
 import re
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from seetell.learn.files import write_text
+from seetell.files import write_file
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1e; }
@@ -44,7 +44,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """An image beside the page: its file's name and what it shows."""
+    """An image next to the page: its file name and its alternative text."""
 
     file: str
     about: str
@@ -65,8 +65,8 @@ class Page:
 
     def write(self, folder: Path, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / f"{name}.md", self.markdown())
-        write_text(folder / f"{name}.html", self.html())
+        write_file(folder / f"{name}.md", self.markdown())
+        write_file(folder / f"{name}.html", self.html())
 
     def markdown(self) -> str:
         return "\n\n".join([f"# {self.title}", *(markdown(block) for block in self.blocks)]) + "\n"
@@ -78,8 +78,10 @@ class Page:
 
 
 def prose(path: Path) -> list[Block]:
-    """What a person wrote into a file: paragraphs, commands (indented by four blanks), headings (`##`) and tables;
-    nothing where there is no file."""
+    """The blocks of a Markdown file: paragraphs, commands (indented by four spaces), headings (`##`) and tables.
+
+    A file that does not exist has none.
+    """
     if not path.exists():
         return []
     blocks: list[Block] = []
@@ -113,7 +115,7 @@ def markdown(block: Block) -> str:
 
 
 def _inline(text: str) -> str:
-    """What stands within a line: bold, code and links."""
+    """Inline Markdown as HTML: bold, code and links."""
     text = html.escape(text)
     text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
     text = re.sub(r"`(.+?)`", r"<code>\1</code>", text)
