@@ -82,7 +82,7 @@ def _of_bundle(
 ) -> list[dict[str, Any]]:
     """A report for each head of the bundle; without PyTorch."""
     from seetell.data import open_dataset, union
-    from seetell.evaluation import evaluate_bundle
+    from seetell.evaluation import EvaluationOptions, evaluate_bundle
     from seetell.progress import for_terminal
     from seetell.runtime import open_model
 
@@ -97,7 +97,9 @@ def _of_bundle(
     with open_model(path) as model:
         if options["rerank_weight"] and "retriever" not in model.kinds:
             raise SeetellError("this bundle cannot match", where=str(path), remedy="Leave out --rerank-weight")
-        reports = evaluate_bundle(model, dataset, split, **options, progress=for_terminal(quiet=quiet))
+        reports = evaluate_bundle(
+            model, dataset, split, EvaluationOptions(**options), progress=for_terminal(quiet=quiet)
+        )
     return [{"kind": kind, **report} for kind, report in reports.items()]
 
 

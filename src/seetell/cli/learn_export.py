@@ -44,12 +44,13 @@ def export(
     """Make a bundle of trained runs, once it is seen to do what they do."""
     from seetell.bundle import Bundle
     from seetell.bundle.registry import find_bundle
-    from seetell.evaluation import evaluate_bundle, spread
+    from seetell.evaluation import EvaluationOptions, evaluate_bundle
     from seetell.learn.export import USUAL, ModelInfo, like, open_runs
     from seetell.learn.export import export as make
     from seetell.learn.training.run import open_data
     from seetell.progress import for_terminal
     from seetell.runtime import Model
+    from seetell.util import sample_evenly
 
     other = Bundle.open(find_bundle(beside)) if beside else None
     smaller = smaller or (like(other) if other is not None else "")
@@ -63,14 +64,16 @@ def export(
             where=dataset.name,
             remedy="Choose another with --split; bundle and checkpoints are compared on it",
         )
-    some = spread(records, _COMPARED)
-    seen = [record.image for record in spread(dataset.split("train"), USUAL)]
+    some = sample_evenly(records, _COMPARED)
+    seen = [record.image for record in sample_evenly(dataset.split("train"), USUAL)]
     texts = [caption for record in some for caption in record.captions[:1]]
     images = measure or (500 if smaller else 0)
     progress = for_terminal()
 
     def score(model: Model) -> dict[str, Any]:
-        return evaluate_bundle(model, dataset, split, limit=images, meteor=False, progress=progress)
+        return evaluate_bundle(
+            model, dataset, split, EvaluationOptions(limit=images, meteor=False), progress=progress
+        )
 
     bundle, loss = make(
         trained,

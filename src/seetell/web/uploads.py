@@ -15,7 +15,7 @@ from PIL import Image
 from pydantic import BaseModel
 
 from seetell.errors import ImageError
-from seetell.images import decode
+from seetell.images import decode, register_heic
 from seetell.runtime import Embedding, Model
 from seetell.web.captions import Told, told
 
@@ -85,7 +85,7 @@ class UploadedImages:
 def pixels(data: bytes) -> float:
     """How many a file says that it has, without decoding it; 0 if it does not say: decoding tells why."""
     if data[4:8] == b"ftyp":
-        _learn_heic()
+        register_heic()
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
             return math.prod(image.size)
@@ -94,10 +94,3 @@ def pixels(data: bytes) -> float:
     except Exception:  # Pillow's plug-ins raise nearly everything on damaged data
         return 0
 
-
-def _learn_heic() -> None:
-    try:
-        import pillow_heif
-    except ImportError:
-        return
-    pillow_heif.register_heif_opener()

@@ -16,8 +16,8 @@ from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
 from seetell.learn.tasks.tagging.decode import TaggingSettings, choose_labels
 from seetell.runtime import ImageLike, Model
+from seetell.runtime.inputs import name_image
 from seetell.runtime.sequence import decode, rules
-from seetell.runtime.stream import named
 
 CLOSE = 1e-3  # embeddings and log-probabilities
 TIE = 1e-4  # two sequences whose log-probabilities are so near may change places
@@ -34,11 +34,11 @@ def compare(model: Model, trained: Sequence[Trained], images: Sequence[ImageLike
     Heads are given the very same features as the checkpoint's, and must agree to `CLOSE`; captions and tags are also
     compared from the image to the words, and must be the same.
     """
-    seen = model.encoder.see([named(image, place) for place, image in enumerate(images)])
-    if not seen.places:
+    seen = model.encoder.encode([name_image(image, place) for place, image in enumerate(images)])
+    if not seen.indices:
         raise SeetellError("there is no readable image to compare the bundle with its checkpoint on")
     layouts = [one.layout.layout for one in trained]
-    torch_features = _encode(trained[0], [images[place] for place in seen.places], layouts)
+    torch_features = _encode(trained[0], [images[place] for place in seen.indices], layouts)
     for layout, wanted in torch_features.items():
         far = float(np.abs(seen.features[layout] - wanted).max()) / max(1.0, float(np.abs(wanted).max()))
         _check(far, "encoder", f"{layout} features")
