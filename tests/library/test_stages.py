@@ -12,7 +12,7 @@ import pytest
 from seetell.library import Library
 from seetell.library.indexing import describing, messages
 from seetell.library.indexing.messages import Described, Message, Outcome, PendingFile, VanishedFile
-from seetell.library.indexing.pipeline import QUEUE, Pipeline
+from seetell.library.indexing.stages import QUEUE, Stages
 from seetell.runtime import Description
 
 Painter = Callable[..., Path]
@@ -37,7 +37,7 @@ def threads() -> set[str]:
 
 def test_every_message_becomes_an_outcome() -> None:
     sent: list[Message] = [VanishedFile(f"/{n}.jpg") if n % 3 == 0 else pending(n) for n in range(100)]
-    with Pipeline(iter(sent), describe, threading.Event()) as outcomes:
+    with Stages(iter(sent), describe, threading.Event()) as outcomes:
         found = list(outcomes)
     assert sorted(names(found)) == sorted(f"/{n}.jpg" for n in range(100))
     described = [each for each in found if isinstance(each, Described)]
@@ -56,7 +56,7 @@ def test_nothing_new_describes_nothing() -> None:
     def never(files: Iterator[PendingFile]) -> Iterator[Described]:
         pytest.fail("it was called")
 
-    with Pipeline(iter([VanishedFile("/a.jpg")]), never, threading.Event()) as outcomes:
+    with Stages(iter([VanishedFile("/a.jpg")]), never, threading.Event()) as outcomes:
         assert len(list(outcomes)) == 1
 
 
@@ -68,7 +68,7 @@ def test_a_slow_caller_holds_the_others_back() -> None:
             produced.append(number)
             yield pending(number)
 
-    with Pipeline(produce(), describe, threading.Event()) as outcomes:
+    with Stages(produce(), describe, threading.Event()) as outcomes:
         next(iter(outcomes))
         before = -1
         while len(produced) != before:  # until nothing moves any more
@@ -80,7 +80,7 @@ def test_a_slow_caller_holds_the_others_back() -> None:
 
 def test_stopping_drops_what_is_not_described_yet() -> None:
     stop = threading.Event()
-    with Pipeline(map(pending, range(10_000)), describe, stop) as outcomes:
+    with Stages(map(pending, range(10_000)), describe, stop) as outcomes:
         count = 0
         for _ in outcomes:
             count += 1
@@ -102,14 +102,14 @@ def test_an_error_of_a_stage_reaches_the_caller(stage: str) -> None:
             yield each
 
     found: list[Outcome] = []
-    with Pipeline(produce(), describe_or_fail, threading.Event()) as outcomes, pytest.raises(OSError, match="is gone"):
+    with Stages(produce(), describe_or_fail, threading.Event()) as outcomes, pytest.raises(OSError, match="is gone"):
         found.extend(outcomes)
     assert len(found) == 50 if stage == "describer" else len(found) <= 100
     assert not threads()
 
 
 def test_a_caller_that_leaves_ends_the_stages() -> None:
-    with Pipeline(map(pending, range(10_000)), describe, threading.Event()) as outcomes:
+    with Stages(map(pending, range(10_000)), describe, threading.Event()) as outcomes:
         next(iter(outcomes))
     assert not threads()
 
