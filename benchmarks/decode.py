@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
 
 from seetell.decoding import Decoded, Rules, beam_search
 from seetell.learn.models.attend import Attend
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.decoder import TorchDecoder
+from seetell.learn.models.inputs import ModelInputs
+from seetell.learn.recipes.model_settings import AttendSettings
 
 
 def main() -> None:
@@ -63,7 +64,7 @@ def tell(model: CaptionModel, features: np.ndarray, rules: Rules, beam: int, siz
 
 def by_chance(images: int) -> tuple[CaptionModel, np.ndarray, Rules]:
     torch.manual_seed(0)
-    model = Attend(1280, 8000, nn.Identity()).eval()
+    model = Attend(AttendSettings(), ModelInputs(features=1280, words=8000)).eval()
     with torch.no_grad():
         model.output.weight.mul_(10)  # chance weights find all words alike; a trained model does not
         model.output.bias[2] += 2  # captions of about ten words
@@ -72,7 +73,7 @@ def by_chance(images: int) -> tuple[CaptionModel, np.ndarray, Rules]:
 
 
 def from_run(path: Path, data: str, split: str, images: int) -> tuple[CaptionModel, np.ndarray, Rules]:
-    from seetell.learn.tasks.captioning.decode import DecodingSettings
+    from seetell.learn.tasks.captioning.decode import decoding_of, rules
     from seetell.learn.training.data import captioned
     from seetell.learn.training.run import Run
     from seetell.progress import for_terminal
@@ -81,9 +82,9 @@ def from_run(path: Path, data: str, split: str, images: int) -> tuple[CaptionMod
     model = run.model()
     assert isinstance(model, CaptionModel)
     assert run.vocabulary is not None
-    _, inputs = run.training_data([data], split, root=None, progress=for_terminal()).split(split, captioned)
+    _, inputs = run.encode([data], split, progress=for_terminal()).split(split, captioned)
     features = inputs.batch(np.arange(min(images, len(inputs)))).numpy()
-    return model, features, DecodingSettings.of(run.recipe.decoding).rules(run.vocabulary)
+    return model, features, rules(decoding_of(run.recipe), run.vocabulary)
 
 
 if __name__ == "__main__":

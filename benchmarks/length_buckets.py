@@ -16,17 +16,17 @@ import os
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
-from seetell.learn.recipes import load
+from seetell.learn.recipes import load_recipe
 from seetell.learn.tasks.captioning.task import CaptionTask, setup
 from seetell.learn.training.data import TrainingData
-from seetell.learn.training.run import make_features, open_data
+from seetell.learn.training.features import make_features, open_data
 from seetell.progress import for_terminal
 
 CAPTIONS = 80  # a batch
@@ -48,7 +48,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     kind = arguments.data.partition(":")[0]
-    recipe = load(arguments.recipe, dataset=kind, settings=[f"phases.batch={CAPTIONS}"])
+    recipe = load_recipe(arguments.recipe, dataset=kind, settings=[f"phases.batch={CAPTIONS}"])
     dataset = open_data([arguments.data])
     features = make_features(recipe, dataset, ("train", "val"), progress=for_terminal())
     torch.manual_seed(1)

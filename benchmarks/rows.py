@@ -22,23 +22,28 @@ from typing import Any
 
 import numpy as np
 import torch
+from msgspec import structs
+from seetell.learn.reproduction.untrained import NEIGHBOURS
 
 from seetell.data import Dataset
 from seetell.decoding import Rules, beam_search, greedy
 from seetell.learn.models.decoder import TorchDecoder
-from seetell.learn.recipes import Phase, Recipe, load
+from seetell.learn.recipes import Phase, Recipe, load_recipe
+from seetell.learn.recipes.loss_settings import CrossEntropySettings
 from seetell.learn.reproduction.baselines import ConsensusCaptioner
 from seetell.learn.reproduction.costs import Cost, write_costs
 from seetell.learn.reproduction.records import stem
 from seetell.learn.reproduction.reproduce import given_files
 from seetell.learn.reproduction.tables import PublishedTable, Row, label, table
-from seetell.learn.reproduction.untrained import NEIGHBOURS
-from seetell.learn.tasks.base import Task
+from seetell.learn.tasks import TASKS
+from seetell.learn.tasks.captioning.decode import decoding_of
+from seetell.learn.tasks.captioning.decode import rules as rules_of
 from seetell.learn.tasks.captioning.self_critical import SelfCriticalObjective
 from seetell.learn.tasks.captioning.task import CaptionTask
 from seetell.learn.training.data import TrainingData, captioned
+from seetell.learn.training.features import SPLITS, make_features, open_data
 from seetell.learn.training.loop import make_optimiser
-from seetell.learn.training.run import SPLITS, find_task, make_features, open_data
+from seetell.learn.training.task import Task
 from seetell.progress import for_terminal
 from seetell.text import ptb
 
@@ -114,8 +119,8 @@ def asked(tables: Sequence[PublishedTable], names: str, files: dict[str, str]) -
 
 def recipe_of(found: PublishedTable, row: Row, kind: str, files: dict[str, str]) -> Recipe:
     trained = found.row(row.tests) if row.tests else row
-    recipe = load(trained.recipe, dataset=kind, settings=trained.settings_with(files))
-    return replace(recipe, decoding={**recipe.decoding, **row.decoding}, model={**recipe.model, **row.model})
+    recipe = load_recipe(trained.recipe, dataset=kind, settings=trained.settings_with(files))
+    return recipe.with_settings(decoding=row.decoding, model=row.model)
 
 
 def prepared(row: Row, recipe: Recipe, dataset: Dataset) -> Turns:
@@ -123,9 +128,9 @@ def prepared(row: Row, recipe: Recipe, dataset: Dataset) -> Turns:
     torch.manual_seed(1)
     features = make_features(recipe, dataset, SPLITS, progress=for_terminal())
     # A finish by reward refuses to begin without a trained model; its time is all that is asked for here.
-    begin = (replace(recipe.phases[0], loss={"kind": "cross_entropy"}), *recipe.phases[1:])
-    lenient = replace(recipe, phases=begin) if recipe.task == "captioning" else recipe
-    task = find_task(recipe.task).setup(TrainingData(lenient, dataset, features)).task
+    begin = (structs.replace(recipe.phases[0], loss=CrossEntropySettings()), *recipe.phases[1:])
+    lenient = structs.replace(recipe, phases=begin) if recipe.task == "captioning" else recipe
+    task = TASKS[recipe.task].setup(TrainingData(lenient, dataset, features)).task
     steps = [len(planned(task, phase)) for phase in recipe.phases]
     return Turns(row, recipe, task, steps, [[] for _ in recipe.phases])
 
@@ -141,7 +146,7 @@ def take_turn(each: Turns, count: int) -> None:
     settings, random = each.recipe.training, np.random.default_rng(2)
     for place, phase in enumerate(() if each.row.tests else each.recipe.phases):
         plan = planned(each.task, phase)
-        optimiser = make_optimiser(settings.optimiser, each.task.parameter_groups(phase.learning_rate), settings)
+        optimiser = make_optimiser(settings, each.task.parameter_groups(phase.learning_rate))
         each.task.train()
         batches = [each.task.collate(item, random) for item in plan[: count + 1]]
         train(each.task, optimiser, settings.clip, batches[:1])  # warms up
@@ -152,7 +157,7 @@ def take_turn(each: Turns, count: int) -> None:
         if place == 0:
             each.size = statistics.mean(map(each.task.size, counted))
     if isinstance(each.task, CaptionTask):
-        each.telling.append(tell(each.task, int(each.recipe.decoding["beam"])))
+        each.telling.append(tell(each.task, decoding_of(each.recipe).beam))
 
 
 def train(task: Task, optimiser: torch.optim.Optimizer, clip: float, batches: Sequence[Any]) -> None:
@@ -168,7 +173,7 @@ def train(task: Task, optimiser: torch.optim.Optimizer, clip: float, batches: Se
 def tell(task: CaptionTask, beam: int) -> float:
     """Seconds an image."""
     task.eval()
-    rules: Rules = replace(task.decoding.rules(task.vocabulary), min_length=WORDS, max_length=WORDS)
+    rules: Rules = replace(rules_of(task.decoding, task.vocabulary), min_length=WORDS, max_length=WORDS)
     features = task.validation_data.images.batch(np.arange(TOLD)).numpy()
     decoder = TorchDecoder(task.captioner)
     before = time.process_time()
@@ -180,7 +185,7 @@ def tell(task: CaptionTask, beam: int) -> float:
 
 def look_up(dataset: Dataset, kind: str) -> float:
     """Seconds an image of captions that are looked up from the training images most like it."""
-    recipe = load("merge", dataset=kind)
+    recipe = load_recipe("merge", dataset=kind)
     training_data = TrainingData(recipe, dataset, make_features(recipe, dataset, SPLITS, progress=for_terminal()))
     (train, seen), (_, images) = (training_data.split(split, captioned) for split in SPLITS)
     words = [[ptb(caption) for caption in record.captions] for record in train]

@@ -14,18 +14,18 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
+from msgspec.structs import replace
 
 from seetell.decoding import beam_search
 from seetell.learn.encoders import Encoder
 from seetell.learn.models.captioner import Captioner
 from seetell.learn.models.decoder import TorchDecoder
-from seetell.learn.tasks.captioning.decode import DecodingSettings
+from seetell.learn.tasks.captioning.decode import decoding_of, rules
 from seetell.learn.training.run import Run
 from seetell.runtime import open_model
 
@@ -36,8 +36,8 @@ def eager(run: Run, beam: int) -> Callable[..., list[str]]:
     quick = Encoder.load(run.recipe.encoder.name).eval().to(memory_format=torch.channels_last)
     vocabulary = run.vocabulary
     assert vocabulary is not None
-    settings = replace(DecodingSettings.of(run.recipe.decoding), beam=beam)
-    layout, rules = run.recipe.encoder.layout, settings.rules(vocabulary)
+    settings = replace(decoding_of(run.recipe), beam=beam)
+    layout, law = run.recipe.encoder.layout, rules(settings, vocabulary)
 
     def tell(paths: Sequence[Path], batch: int, channels_last: bool = False) -> list[str]:
         told = []
@@ -47,7 +47,7 @@ def eager(run: Run, beam: int) -> Callable[..., list[str]]:
             if channels_last:
                 given = given.contiguous(memory_format=torch.channels_last)
             features = (quick if channels_last else encoder).encode(given, [layout])[layout].numpy()
-            for best, *_ in beam_search(TorchDecoder(model), features, rules, beam=beam, alpha=settings.alpha):
+            for best, *_ in beam_search(TorchDecoder(model), features, law, beam=beam, alpha=settings.alpha):
                 told.append(" ".join(vocabulary.decode(best.tokens.tolist())))
         return told
 

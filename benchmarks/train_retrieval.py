@@ -31,13 +31,16 @@ from torch.nn.functional import normalize
 from torch.utils.data import DataLoader, Dataset
 
 from seetell.learn.models.visual_semantic import VisualSemantic
-from seetell.learn.recipes import Recipe, load
-from seetell.learn.tasks.retrieval.task import PairedImages, RetrievalTask, embed_images, embed_texts, setup
+from seetell.learn.recipes import Recipe, load_recipe
+from seetell.learn.recipes.loss_settings import MaxOfHingesSettings
+from seetell.learn.tasks.retrieval.data import PairedImages, embed_images, embed_texts
+from seetell.learn.tasks.retrieval.task import RetrievalTask, setup
 from seetell.learn.training.batching import Sequences
 from seetell.learn.training.data import TrainingData
+from seetell.learn.training.features import make_features, open_data
 from seetell.learn.training.inputs import in_batches
 from seetell.learn.training.loop import Loop, State
-from seetell.learn.training.run import make_fabric, make_features, open_data
+from seetell.learn.training.train import make_fabric
 from seetell.metrics import retrieval_scores
 from seetell.progress import for_terminal
 
@@ -69,7 +72,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=3)
     arguments = parser.parse_args()
 
-    recipe = load(arguments.recipe, settings=[*arguments.settings, *ALIKE])
+    recipe = load_recipe(arguments.recipe, settings=[*arguments.settings, *ALIKE])
     dataset = open_data([arguments.data])
     features = make_features(recipe, dataset, ("train", "val"), progress=for_terminal())
     torch.manual_seed(1)
@@ -170,6 +173,8 @@ class Plain:
 
     def __init__(self, model: VisualSemantic, data: PairedImages, recipe: Recipe) -> None:
         self.model, self.data, self.phase = model, Captions(data), recipe.phases[0]
+        assert isinstance(self.phase.loss, MaxOfHingesSettings)
+        self.margin = self.phase.loss.margin
         self.clip = recipe.training.clip
         self.optimiser = torch.optim.Adam(model.parameters(), lr=self.phase.learning_rate)
 
@@ -191,7 +196,7 @@ class Plain:
         scores = self.images(features) @ self.texts(tokens, lengths).T
         right = scores.diag().view(-1, 1)
         diagonal = torch.eye(len(scores), dtype=torch.bool)
-        margin = self.phase.loss["margin"]
+        margin = self.margin
         to_text = (margin + scores - right).clamp(min=0).masked_fill(diagonal, 0)
         to_image = (margin + scores - right.T).clamp(min=0).masked_fill(diagonal, 0)
         return to_text.max(1).values.sum() + to_image.max(0).values.sum()

@@ -72,6 +72,19 @@ def test_differences_name_nested_keys() -> None:
     assert differences({"model": {}}, {"model": {"new": 1}}) == ["model.new", "model"]
 
 
+def test_a_choice_that_does_not_exist_is_answered_with_the_nearest() -> None:
+    class Choice(Settings, frozen=True):
+        optimiser: Literal["adam", "rmsprop"] = "adam"
+        crops: Literal[1, 10] = 1
+
+    with pytest.raises(
+        SeetellError, match=r"f: optimiser is 'rmsprob'; expected one of: adam, rmsprop. Did you mean 'rmsprop'\?"
+    ):
+        read(Choice, {"optimiser": "rmsprob"}, where="f")
+    with pytest.raises(SeetellError, match=r"f: crops is 3; expected one of: 1, 10"):
+        read(Choice, {"crops": 3}, where="f")
+
+
 class Choice(Settings):
     fit: Literal["shorter", "squash"] = "shorter"
     maybe: Literal["a", "b"] | None = None

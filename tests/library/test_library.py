@@ -7,7 +7,7 @@ import os
 import shutil
 import threading
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from PIL import Image
 
 from seetell.library import AlertMatch, Filters, Library, LibraryError, Report
 from seetell.library.indexing.reading import difference_hash
+from seetell.library.search import duplicates
 from seetell.progress import Event, Progress
 from seetell.runtime import open_model
 
@@ -265,3 +266,47 @@ def test_an_embedding_stands_for_its_image(library: Library) -> None:
     by_embedding, by_image = library.search(like=seen, k=12), library.search(like=path, k=12)
     assert [each.image.id for each in by_embedding] == [each.image.id for each in by_image]
     assert by_embedding[0].image.labels == ("blue",)
+
+
+def test_pairs_of_duplicates_are_enumerated_once(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    real = duplicates._pairs
+
+    def counted(hashes: np.ndarray, bits: int) -> Iterator[tuple[int, int]]:
+        calls.append(bits)
+        return real(hashes, bits)
+
+    monkeypatch.setattr(duplicates, "_pairs", counted)
+    library.duplicates()
+    assert calls == [7]
+    random = np.random.default_rng(0)
+    hashes = random.integers(0, 256, (1, 8), dtype=np.uint8) ^ (random.random((60, 8)) < 0.2).astype(np.uint8)
+    near = [
+        (one, other)
+        for one in range(60)
+        for other in range(one + 1, 60)
+        if sum(int(each).bit_count() for each in hashes[one] ^ hashes[other]) <= 2
+    ]
+    assert sorted(tuple(sorted(pair)) for pair in real(hashes, 2)) == near
+
+
+def test_the_library_walks_folders_as_the_captioner_does(library: Library, photos: Path) -> None:
+    """Both list files with `seetell.files.scan`: hidden folders are left out, links are followed once."""
+    (photos / ".thumbnails").mkdir()
+    shutil.copy(photos / "red" / "0.png", photos / ".thumbnails" / "hidden.png")
+    Image.new("RGB", (9, 9)).save(photos / "._resource.png")
+    assert library.update().unchanged == 12
+    assert library.info().files == 12
+
+
+def test_short_representations(library: Library) -> None:
+    results = library.search("red", k=3)
+    assert len(repr(results)) < 60
+    assert repr(results[0]).startswith("SearchHit(relevance=")
+    assert "\n" not in repr(results[0].image)
+    assert repr(library) == f"Library({str(library.path)!r})"
+
+
+def test_a_text_is_not_a_list_of_tags(library: Library) -> None:
+    with pytest.raises(LibraryError, match="list of tags"):
+        library.edit(1, tags="beach")

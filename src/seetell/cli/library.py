@@ -48,7 +48,7 @@ def check(
 
     try:
         with Library.open(library, create=False) as opened:
-            problems = opened.verify()
+            problems = opened.check()
     except DamagedError as error:
         problems = [str(error)]
     if not problems:

@@ -1,24 +1,35 @@
 """Losses of captioners, over words (B, T): log-likelihood, doubly stochastic attention, hard attention, reward.
 
-A mask (B, T) says which places hold a word; the others are padding and never count. `per` says what a loss is the mean
-over: "word" (the batch's words) or "sentence" (its sentences, each being the sum over its words, as log p(y | a) is).
+A mask (B, T) marks the positions that hold a word; the others are padding and never count. `per` is what a loss is
+averaged over: "word" (the batch's words) or "sentence" (its sentences, each the sum over its words, like log p(y | a)).
 """
-
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-Per = Literal["word", "sentence"]
+from seetell.learn.recipes.loss_settings import (
+    CrossEntropySettings,
+    HardAttentionSettings,
+    LossSettings,
+    Per,
+    SelfCriticalSettings,
+)
 
 
 class CrossEntropy(nn.Module):
-    """−log p(y | a) = −Σ_t log p(y_t | a, y_1 … y_{t−1}).
+    """Negative log-likelihood of captions, with optional label smoothing.
+
+    −log p(y | a) = −Σ_t log p(y_t | a, y_1 … y_{t−1})
 
     Args:
-        smoothing: this share of a target's probability is spread evenly over the vocabulary.
+        smoothing: share of each target's probability that is spread evenly over the vocabulary.
         per: what to average over.
+
+    Example:
+        >>> words = torch.tensor([[1, 2, 0]])
+        >>> CrossEntropy()(torch.zeros(1, 3, 4), words, mask=words != 0)  # log 4
+        tensor(1.3863)
     """
 
     def __init__(self, smoothing: float = 0.0, per: Per = "word") -> None:
@@ -26,7 +37,7 @@ class CrossEntropy(nn.Module):
         self.smoothing, self.per = smoothing, _known(per)
 
     def forward(self, logits: Tensor, words: Tensor, mask: Tensor) -> Tensor:
-        """Logits or log-probabilities (B, T, V) against word numbers (B, T)."""
+        """Logits or log-probabilities (B, T, V) against word indices (B, T)."""
         targets = words.masked_fill(~mask, -100)
         total = F.cross_entropy(
             logits.flatten(0, 1), targets.flatten(), ignore_index=-100, label_smoothing=self.smoothing, reduction="sum"
@@ -35,13 +46,23 @@ class CrossEntropy(nn.Module):
 
 
 class DoublyStochastic(nn.Module):
-    """λ Σ_i (τ − Σ_t α_ti)²: every place of the image should be looked at about as much (Xu et al., equation 9).
+    """The doubly stochastic penalty: every location of the image should receive about the same attention.
 
-    The sum is over the L places of the grid; the mean over captions.
+    λ Σ_i (τ − Σ_t α_ti)²
+
+    The sum is over the L locations of the grid; the mean over captions.
 
     Args:
         weight: λ.
-        total: τ, how much attention a place should get over the whole caption; the paper fixed it to 1.
+        total: τ, the attention that a location should receive over the whole caption; 1 in the paper.
+
+    References:
+        Xu et al., equation 9.
+
+    Example:
+        >>> attention = torch.tensor([[[1.0, 0.0], [1.0, 0.0]]])  # two words, both at the first of two locations
+        >>> DoublyStochastic()(attention, mask=torch.ones(1, 2, dtype=torch.bool))
+        tensor(2.)
     """
 
     def __init__(self, weight: float = 1.0, total: float = 1.0) -> None:
@@ -55,23 +76,32 @@ class DoublyStochastic(nn.Module):
 
 
 class HardAttentionRule(nn.Module):
-    """The learning rule of hard attention (Xu et al., section 4.1) as a loss: its gradient is the rule's, times −1.
+    """The learning rule of hard attention as a loss, whose gradient is that of the rule, times −1.
 
         mean over captions of ∂ log p(y | s̃, a) + λ_r (log p(y | s̃, a) − b) ∂ log p(s̃ | a) + λ_e ∂ H[s̃]
 
-    The moving average b_k = 0.9 b_{k−1} + 0.1 log p(y | s̃_k, a) takes the mean over the k-th batch, after b_{k−1} has
-    served as its baseline; it changes in training only, and is part of the state.
+    The moving average b_k = 0.9 b_{k−1} + 0.1 log p(y | s̃_k, a) uses the mean over the k-th batch, after b_{k−1} has
+    served as its baseline; it is updated in training only, and is part of the state.
 
-    Captions whose places were replaced by their expectation have drawn nothing: for them the second term is left out,
-    and they do not enter the moving average, which is to foretell the likelihood of drawn places.
+    Captions whose locations were replaced by their expectation have sampled nothing: for them the second term is
+    omitted, and they do not enter the moving average, which predicts the likelihood of sampled locations.
 
     Args:
         lambda_r: λ_r.
         lambda_e: λ_e.
         decay: the 0.9 above.
-        baseline: the moving average is of a "sentence", as in the paper, or of a "word", b being that times the
-            caption's words. The latter is the better guess where captions differ in length.
+        baseline: the moving average is per "sentence", as in the paper, or per "word", with b multiplied by the
+            caption's length. The latter predicts better if captions differ in length.
         per: what to average the rule over.
+
+    References:
+        Xu et al., section 4.1.
+
+    Example:
+        >>> mask = torch.ones(1, 2, dtype=torch.bool)
+        >>> likelihoods, locations, entropies = torch.full((1, 2), -1.0), torch.full((1, 2), -0.5), torch.zeros(1, 2)
+        >>> HardAttentionRule()(likelihoods, locations, entropies, mask)  # −(−2 + (−2 − 0) · (−1))
+        tensor(-0.)
     """
 
     average: Tensor
@@ -101,10 +131,10 @@ class HardAttentionRule(nn.Module):
 
         Args:
             log_likelihoods: log p(y_t | s̃, a) of the captions' words.
-            log_locations: log p(s̃_t | a) of the places drawn.
-            entropies: H[s̃_t] of the distributions they were drawn from.
-            mask: which places in a caption hold a word.
-            expected: (B,) which captions used the expected context; by default none.
+            log_locations: log p(s̃_t | a) of the sampled locations.
+            entropies: H[s̃_t] of the distributions they were sampled from.
+            mask: which positions of a caption hold a word.
+            expected: (B,) which captions used the expected context; none by default.
         """
         likelihood, location, entropy = (_sums(term, mask) for term in (log_likelihoods, log_locations, entropies))
         drawn = torch.ones_like(mask[:, 0]) if expected is None else ~expected
@@ -122,10 +152,23 @@ class HardAttentionRule(nn.Module):
 
 
 class SelfCritical(nn.Module):
-    """−(r(sample) − r(baseline)) Σ_t log p(w_t of the sample): samples better than the baseline become more likely.
+    """Self-critical training: samples with a higher reward than the baseline become more likely.
 
-    The gradient is, in the mean, that of −E[r] (Rennie et al., *Self-critical sequence training*, 2017, whose baseline
-    is the reward of the greedy caption). For several samples an image see `others_mean`.
+    −(r(sample) − r(baseline)) Σ_t log p(w_t of the sample)
+
+    The expected gradient is that of −E[r]. The paper's baseline is the reward of the greedy caption; for several
+    samples per image see `others_mean`.
+
+    Args:
+        per: what to average over.
+
+    References:
+        Rennie et al., *Self-critical sequence training for image captioning*, 2017.
+
+    Example:
+        >>> log_likelihoods, mask = torch.full((1, 2), -0.5), torch.ones(1, 2, dtype=torch.bool)
+        >>> SelfCritical()(log_likelihoods, mask, rewards=torch.tensor([0.8]), baselines=torch.tensor([0.3]))
+        tensor(0.5000)
     """
 
     def __init__(self, per: Per = "sentence") -> None:
@@ -133,16 +176,30 @@ class SelfCritical(nn.Module):
         self.per = _known(per)
 
     def forward(self, log_likelihoods: Tensor, mask: Tensor, rewards: Tensor, baselines: Tensor) -> Tensor:
-        """Log-likelihoods (B, T) of the samples' words, their rewards (B,) and what these are compared with (B,)."""
+        """Log-likelihoods (B, T) of the samples' words, their rewards (B,) and baselines (B,)."""
         advantage = (rewards - baselines).detach()
         return -_mean((advantage * _sums(log_likelihoods, mask)).sum(), mask, self.per)
 
 
+CAPTION_LOSSES: dict[str, tuple[type[LossSettings], type[nn.Module]]] = {
+    "cross_entropy": (CrossEntropySettings, CrossEntropy),
+    "hard_attention": (HardAttentionSettings, HardAttentionRule),
+    "self_critical": (SelfCriticalSettings, SelfCritical),
+}
+"""The losses that captioning recipes name; `seetell.learn.tasks.captioning` makes objectives of them, which also run
+the model (sampling, rewards, the doubly stochastic penalty)."""
+
+
 def others_mean(rewards: Tensor) -> Tensor:
-    """A baseline without a greedy caption: for each of S samples of an image (P, S), the mean reward of the others."""
+    """A baseline without a greedy caption: for each of S samples of an image (P, S), the mean reward of the others.
+
+    Example:
+        >>> others_mean(torch.tensor([[1.0, 2.0, 6.0]]))
+        tensor([[4.0000, 3.5000, 1.5000]])
+    """
     samples = rewards.shape[1]
     if samples < 2:
-        raise ValueError("one sample an image has no others to be compared with")
+        raise ValueError("a single sample per image has no others to compare with")
     return (rewards.sum(1, keepdim=True) - rewards) / (samples - 1)
 
 
@@ -157,11 +214,11 @@ def _sums(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def _mean(total: Tensor, mask: Tensor, per: Per) -> Tensor:
-    """What is summed over a batch, a word or a sentence."""
+    """A sum over a batch, divided by its words or sentences."""
     return total / (mask.sum().clamp(min=1) if per == "word" else max(1, len(mask)))
 
 
 def _known(per: Per) -> Per:
     if per not in ("word", "sentence"):
-        raise ValueError(f"losses are per word or per sentence, not per {per!r}")
+        raise ValueError(f"per is {per!r}; expected 'word' or 'sentence'")
     return per

@@ -1,8 +1,8 @@
-"""Says in words when ranking training has not started to learn, and what to try.
+"""Detects ranking training that has not started to learn, and advises what to try.
 
-The triplet losses have a trap: a model that gives every pair the same score sits on a plateau where the loss is the
-margin for every triplet (Vilalta et al., section 6, who count a run as not training while its sum of recalls is below
-10). Looking at the loss alone, such a run seems to converge.
+A model that gives every pair the same score sits on a plateau of the triplet losses, where the loss is the margin for
+every triplet (Vilalta et al., section 6, who count a run as not training while its sum of recalls is below 10). Judged
+by the loss alone, such a run seems to converge.
 """
 
 import math
@@ -10,15 +10,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# What Vilalta et al. call started, on splits of 1,000 images with five captions each …
+from seetell.learn.recipes.loss_settings import (
+    ContrastiveSettings,
+    LossSettings,
+    MaxOfHingesSettings,
+    SumOfHingesSettings,
+    TripletSettings,
+)
+
+# The threshold of Vilalta et al., for splits of 1,000 images with five captions each …
 STARTED = 10.0
-# … on which a guess has this sum of recalls: R@1 + R@5 + R@10 are 0.1 + 0.5 + 1.0 in either direction.
+# … whose sum of recalls is this for a random ranking: R@1 + R@5 + R@10 are 0.1 + 0.5 + 1.0 in either direction.
 _GUESS = 3.2
 
 
 def guessed_recalls(images: int, texts: int) -> float:
     """The sum of recalls at 1, 5 and 10 of a random ranking, in both directions, in per cent."""
-    each = texts / images  # captions an image
+    each = texts / images  # captions per image
 
     def image_to_text(k: int) -> float:
         return 1 - math.prod(max(0.0, 1 - each / (texts - drawn)) for drawn in range(min(k, texts)))
@@ -27,52 +35,77 @@ def guessed_recalls(images: int, texts: int) -> float:
 
 
 def started_above(images: int, texts: int) -> float:
-    """The sum of recalls above which training has started on a split of so many images and texts.
+    """The sum of recalls above which training has started, for a split of this size.
 
-    It is 10, or as many times a guess as 10 is for Vilalta et al.; on tiny splits, half-way from a guess to 600.
+    It is 10, or as many times the recalls of a random ranking as 10 is for Vilalta et al.; on tiny splits, half-way
+    from a random ranking to 600.
+
+    Example:
+        >>> started_above(images=1000, texts=5000)
+        10.0
     """
     guess = guessed_recalls(images, texts)
     return max(STARTED, min(guess * STARTED / _GUESS, (guess + 600) / 2))
 
 
-def loss_of_equal_scores(settings: Mapping[str, Any], batch: int) -> float:
+def loss_of_equal_scores(settings: LossSettings, batch: int) -> float:
     """The loss of a batch of pairs whose scores are all equal.
 
     Args:
-        settings: of the loss, as in a recipe: `{ kind = "max", margin = 0.2 }`.
-        batch: how many pairs, each of an image and a text of its own.
+        settings: of a ranking loss.
+        batch: how many pairs, each with its own image and text.
+
+    Example:
+        >>> loss_of_equal_scores(MaxOfHingesSettings(margin=0.2), batch=10)
+        4.0
     """
-    kind, others = settings["kind"], batch - 1
-    if kind == "contrastive":
-        return math.log(batch)
-    triplet = kind == "triplet"
-    selection = settings.get("selection", "all") if triplet else {"sum": "all", "max": "k_hardest"}[kind]
-    few = ("k_hardest", "hardest_anchor")  # as many triplets, whether each anchor's hardest or each candidate's
-    negatives = min(settings.get("k", 1), others) if selection in few else 0 if selection == "hard" else others
-    reduction = settings.get("reduction", "sum" if selection in ("all", *few) else "mean_nonzero")
-    hinges = batch * negatives if reduction == "sum" else min(1, negatives)
-    directions = 1 + (settings.get("lambda", 1.0) if triplet else 1.0)
-    return float(directions * hinges * settings.get("margin", 0.1 if triplet else 0.2))
+    others = batch - 1
+    match settings:
+        case ContrastiveSettings():
+            return math.log(batch)
+        case SumOfHingesSettings(margin=margin, reduction=reduction):
+            return 2 * _hinges(batch, others, reduction) * margin
+        case MaxOfHingesSettings(margin=margin, reduction=reduction):
+            return 2 * _hinges(batch, min(1, others), reduction) * margin
+        case TripletSettings(margin=margin, selection=selection):
+            few = selection in ("k_hardest", "hardest_anchor")  # as many triplets per anchor or per candidate
+            negatives = min(settings.k or 1, others) if few else 0 if selection == "hard" else others
+            usual = "sum" if few or selection == "all" else "mean_nonzero"
+            return (1 + settings.lambda_) * _hinges(batch, negatives, settings.reduction or usual) * margin
+    raise TypeError(f"{settings.kind!r} is not a ranking loss")
+
+
+def _hinges(batch: int, negatives: int, reduction: str) -> int:
+    """How many margins the loss of one direction is worth."""
+    return batch * negatives if reduction == "sum" else min(1, negatives)
 
 
 @dataclass(frozen=True)
 class CollapseDetector:
-    """Watches the epochs of a phase; knows nothing but their records.
+    """Watches the epochs of a phase, by their records only.
 
-    A record has the `epoch`, its mean `loss`, its validation `score` (the sum of recalls) and, if it likes, how many
-    `samples` the loss is the mean over: batches at the end of an epoch are smaller, and so are sums over them.
+    A record has the `epoch`, its mean `loss`, its validation `score` (the sum of recalls) and, optionally, the number
+    of `samples` the loss is averaged over: the last batch of an epoch may be smaller, and so are sums over it.
 
     Args:
-        loss: the settings of the loss, as in a recipe.
-        batch: pairs a batch.
+        loss: the settings of the loss.
+        batch: pairs per batch.
         threshold: the sum of recalls above which a run has started; see `started_above`.
-        signed: whether order similarity compares numbers that may be negative. Then every image can lie above every
-            caption, all scores are 0, and nothing is learned any more; absolute values leave no such way out.
-        first: the first epoch worth a word.
-        patience: a run that has not started after so many epochs has failed.
+        signed: whether order similarity compares values that may be negative. Every image can then exceed every
+            caption in all dimensions: all scores are 0 and nothing is learned any more. Absolute values prevent this.
+        first: the first epoch with advice.
+        patience: a run that has not started after this many epochs has failed.
+
+    References:
+        Vilalta et al., section 6.
+
+    Example:
+        >>> detector = CollapseDetector(MaxOfHingesSettings(margin=0.2), batch=10)
+        >>> detector.stuck({"epoch": 3, "loss": 4.01, "score": 2.8})
+        True
     """
 
-    loss: Mapping[str, Any]
+    loss: LossSettings
     batch: int
     threshold: float = STARTED
     signed: bool = False
@@ -88,18 +121,18 @@ class CollapseDetector:
         return len(history) >= self.patience and self.started(history[: self.patience]) is None
 
     def stuck(self, record: Mapping[str, Any]) -> bool:
-        """Whether the loss is within 2 % of that of equal scores."""
+        """Whether the loss is within 2% of that of equal scores."""
         equal = self._equal(record)
         return equal > 0 and abs(record["loss"] - equal) <= 0.02 * equal
 
     def advice(self, history: Sequence[Mapping[str, Any]]) -> str:
-        """What there is to say after the last epoch: nothing while all goes well, and not every epoch the same."""
+        """Advice after the last epoch: empty while training works, and not repeated every epoch."""
         if not history or history[-1]["score"] > self.threshold:
             return ""
         last, epochs = history[-1], len(history)
         if self.started(history) is not None:
             fallen = history[-2]["score"] > self.threshold
-            return f"{self._state(last)} It had learned, and has collapsed. {self._remedy()}" if fallen else ""
+            return f"{self._state(last)} It had started to learn, and has collapsed. {self._remedy()}" if fallen else ""
         if epochs != self.first and epochs % 10:
             return ""
         verdict = "It has failed to start learning." if self.failed(history) else "It has not started to learn."
@@ -109,18 +142,22 @@ class CollapseDetector:
         loss = f"the loss, {record['loss']:.4g}, is "
         if self.stuck(record):
             loss += "stuck at that of a model whose scores are all equal"
-            loss += "" if self.loss["kind"] == "contrastive" else " (the margin, for every triplet)"
+            loss += "" if isinstance(self.loss, ContrastiveSettings) else " (the margin, for every triplet)"
         else:
             loss += f"not that of equal scores, {self._equal(record):.4g}"
         return (
-            f"After epoch {record['epoch']} the sum of recalls is {record['score']:.1f}, hardly better than guessing "
+            f"After epoch {record['epoch']} the sum of recalls is {record['score']:.1f}, hardly better than random "
             f"(learning starts above {self.threshold:.0f}), and {loss}."
         )
 
     def _remedy(self) -> str:
         tries = []
-        kind = self.loss["kind"]
-        if kind == "max" or self.loss.get("selection") in ("k_hardest", "hard", "hardest_anchor"):
+        hardest = isinstance(self.loss, TripletSettings) and self.loss.selection in (
+            "k_hardest",
+            "hard",
+            "hardest_anchor",
+        )
+        if hardest or isinstance(self.loss, MaxOfHingesSettings):
             tries.append('a first phase with loss = { kind = "sum" } before this one (a curriculum, as in PH and POE)')
         tries.append("a lower learning rate")
         if self.signed:

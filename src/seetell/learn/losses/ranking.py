@@ -1,35 +1,48 @@
-"""Ranking losses: an image and its texts should be more alike than the image and others' texts, and the reverse.
+"""Ranking losses: an image and its texts should be more similar than the image and other texts, and vice versa.
 
-Every loss takes a matrix of scores (P, T), images by texts, bigger meaning more alike, and a mask of positives of the
-same shape. Nothing is assumed of the mask but that it holds a positive pair: an image may have any number of texts, a
-text any number of images. What is positive for an anchor is never a negative of it.
+Every loss takes a matrix of scores (P, T), images by texts, larger meaning more similar, and a mask of positives of the
+same shape. The mask must have at least one positive pair; an image may have any number of texts, a text any number of
+images. A positive of an anchor is never one of its negatives.
 """
-
-from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seetell.learn.losses.selection import SELECTIONS, All, KHardest, Reduction, Selection
-from seetell.learn.losses.settings import made
+from seetell.learn.losses.selection import SELECTIONS, All, KHardest, Selection
+from seetell.learn.recipes.loss_settings import (
+    ContrastiveSettings,
+    LossSettings,
+    MaxOfHingesSettings,
+    Reduction,
+    SumOfHingesSettings,
+    TripletSettings,
+)
 
 
 class TripletLoss(nn.Module):
-    """The bi-directional triplet loss (Kolluru, equation 3), in terms of scores.
+    """The bi-directional triplet loss, in terms of scores, over the triplets that a negative selection picks.
 
     L = R [m + s(i, c⁻) − s(i, c⁺)]₊ + λ R [m + s(i⁻, c) − s(i⁺, c)]₊
 
-    with [x]₊ = max(0, x), over the triplets that the selection picks: images as anchors, then texts. R is the
-    reduction, made in each direction by itself: the sum, the mean over selected triplets, or the mean over those whose
-    hinge is not zero. The hinges are a (positive pairs × candidates) matrix: B × B for a batch of B pairs.
+    with [x]₊ = max(0, x): first with images as anchors, then with texts. R is the reduction, applied to each direction
+    separately: the sum, the mean over selected triplets, or the mean over those whose hinge is not zero. The hinges are
+    a (positive pairs × candidates) matrix: B × B for a batch of B pairs.
 
     Args:
         margin: m.
-        selection: which triplets count.
+        selection: which triplets count; all by default.
         lambda_: λ, the weight of the direction from text to image.
-        reduction: how hinges are put together; by default as the selection's paper has it.
+        reduction: how hinges are combined; by default as in the selection's paper.
+
+    References:
+        Kolluru, equation 3.
+
+    Example:
+        >>> scores = torch.tensor([[0.9, 0.2], [0.6, 0.5]])  # 2 images × 2 texts
+        >>> loss = TripletLoss(margin=0.1, selection=KHardest(1))
+        >>> loss(scores, torch.eye(2))
+        tensor(0.2000)
     """
 
     def __init__(
@@ -67,9 +80,21 @@ class TripletLoss(nn.Module):
 
 
 class SumOfHinges(TripletLoss):
-    """Every pair of the batch as a contrast (Vilalta et al., equation 1; Kiros et al., 2014).
+    """The sum of hinges: every other pair of the batch is a contrast.
 
     L_S = Σ_i Σ_k [α − S(i, c) + S(i, c_k)]₊ + Σ_c Σ_k [α − S(i, c) + S(c, i_k)]₊
+
+    Args:
+        margin: α.
+        reduction: "sum", as in the paper, or a mean.
+
+    References:
+        Vilalta et al., equation 1; Kiros et al., *Unifying visual-semantic embeddings*, 2014.
+
+    Example:
+        >>> scores = torch.tensor([[0.9, 0.2], [0.6, 0.5]])
+        >>> SumOfHinges(margin=0.2)(scores, torch.eye(2))
+        tensor(0.3000)
     """
 
     def __init__(self, margin: float = 0.2, reduction: Reduction = "sum") -> None:
@@ -77,11 +102,24 @@ class SumOfHinges(TripletLoss):
 
 
 class MaxOfHinges(TripletLoss):
-    """Only the worst contrast of each pair (Vilalta et al., equation 4; Faghri et al., *VSE++*, 2018).
+    """The maximum of hinges: only the hardest negative of each pair is a contrast.
 
     L_M = Σ_i max_k [α − S(i, c) + S(i, c_k)]₊ + Σ_c max_k [α − S(i, c) + S(c, i_k)]₊
 
-    The greatest hinge is that of the hardest negative. May fail to start learning: see `CollapseDetector`.
+    Training may fail to start: see `CollapseDetector`.
+
+    Args:
+        margin: α.
+        reduction: "sum", as in the paper, or a mean.
+
+    References:
+        Vilalta et al., equation 4; Faghri et al., *VSE++: improving visual-semantic embeddings with hard negatives*,
+        2018.
+
+    Example:
+        >>> scores = torch.tensor([[0.9, 0.2, 0.8], [0.6, 0.5, 0.1], [0.0, 0.0, 0.7]])
+        >>> MaxOfHinges(margin=0.2)(scores, torch.eye(3))
+        tensor(0.7000)
     """
 
     def __init__(self, margin: float = 0.2, reduction: Reduction = "sum") -> None:
@@ -89,18 +127,26 @@ class MaxOfHinges(TripletLoss):
 
 
 class Contrastive(nn.Module):
-    """Symmetric contrastive loss (InfoNCE) with a learned temperature τ.
+    """The symmetric contrastive loss (InfoNCE) with a learned temperature τ.
 
     L = ½ mean over positive pairs (i, c) of −log ( e^{s(i,c)/τ} / (e^{s(i,c)/τ} + Σ_k e^{s(i,c_k)/τ}) )
       + ½ the same with texts as anchors,
 
-    c_k being the negatives of i: other positives of the anchor are not in the denominator. In none of the papers;
-    Radford et al., *Learning transferable visual models from natural language supervision* (2021).
+    c_k being the negatives of i: other positives of the anchor are not in the denominator.
 
     Args:
-        temperature: τ at the start.
+        temperature: the initial τ.
         lowest: τ never falls below this.
-        learned: learn τ (give `log_scale`, log 1/τ, no weight decay), or leave it.
+        learned: learn τ (apply no weight decay to `log_scale`, log 1/τ), or keep it fixed.
+
+    References:
+        Radford et al., *Learning transferable visual models from natural language supervision*, 2021. In none of the
+        five papers.
+
+    Example:
+        >>> scores = torch.tensor([[0.9, 0.2], [0.6, 0.5]])
+        >>> Contrastive(temperature=0.1, learned=False)(scores, torch.eye(2))
+        tensor(0.3528)
     """
 
     def __init__(self, temperature: float = 0.07, lowest: float = 0.01, learned: bool = True) -> None:
@@ -117,7 +163,7 @@ class Contrastive(nn.Module):
     def forward(self, scores: Tensor, positives: Tensor) -> Tensor:
         scores, positives = _checked(scores, positives)
         with torch.no_grad():
-            # The parameter itself is held back: clamping its use would leave it without a gradient, stuck outside.
+            # The parameter itself is clamped: clamping its use would leave it without a gradient outside the range.
             self.log_scale.clamp_(max=-torch.tensor(self.lowest).log().item())
         scores = scores * self.log_scale.exp()
         return (self._one_way(scores, positives) + self._one_way(scores.T, positives.T)) / 2
@@ -125,37 +171,42 @@ class Contrastive(nn.Module):
     @staticmethod
     def _one_way(scores: Tensor, positives: Tensor) -> Tensor:
         anchors, matches = positives.nonzero(as_tuple=True)
-        # The lowest number, not −∞, stands for what is no negative: where there is none, −∞ − (−∞) is not a number.
+        # The lowest finite number masks what is not a negative: without any negative, −∞ − (−∞) would be NaN.
         against = scores.masked_fill(positives, torch.finfo(scores.dtype).min).logsumexp(1)
         return F.softplus(against[anchors] - scores[anchors, matches]).mean()
 
 
-LOSSES: dict[str, type[nn.Module]] = {
-    "sum": SumOfHinges,
-    "max": MaxOfHinges,
-    "triplet": TripletLoss,
-    "contrastive": Contrastive,
+RANKING_LOSSES: dict[str, tuple[type[LossSettings], type[nn.Module]]] = {
+    "sum": (SumOfHingesSettings, SumOfHinges),
+    "max": (MaxOfHingesSettings, MaxOfHinges),
+    "triplet": (TripletSettings, TripletLoss),
+    "contrastive": (ContrastiveSettings, Contrastive),
 }
 
 
-def ranking_loss(settings: Mapping[str, Any]) -> nn.Module:
-    """The loss that a recipe asks for: `{ kind = "triplet", margin = 0.1, selection = "k_hardest", k = 10 }`."""
-    given = dict(settings)
-    if "lambda" in given:
-        given["lambda_"] = given.pop("lambda")
-    if "selection" in given:
-        chosen = {"kind": given["selection"], **({"k": given.pop("k")} if "k" in given else {})}
-        given["selection"] = made(SELECTIONS, chosen, "selection")
-    return made(LOSSES, given, "ranking loss")
+def triplet_loss(settings: TripletSettings) -> TripletLoss:
+    """The loss that `{ kind = "triplet", selection = "k_hardest", k = 10 }` describes."""
+    selection = KHardest(settings.k or 1) if settings.selection == "k_hardest" else SELECTIONS[settings.selection]()
+    return TripletLoss(settings.margin, selection, settings.lambda_, settings.reduction)
 
 
 def positive_mask(images: Tensor, owners: Tensor) -> Tensor:
-    """(P, T): which texts describe which images, from the images' numbers (P,) and those of each text's (T,)."""
+    """Which texts describe which images (P, T).
+
+    Args:
+        images: (P,) identifiers of the images.
+        owners: (T,) the identifier of each text's image.
+
+    Example:
+        >>> positive_mask(torch.tensor([7, 8]), torch.tensor([7, 7, 8]))
+        tensor([[ True,  True, False],
+                [False, False,  True]])
+    """
     return images[:, None] == owners[None, :]
 
 
 def _checked(scores: Tensor, positives: Tensor) -> tuple[Tensor, Tensor]:
-    """Scores in at least single precision (hinges of half-precision scores are mostly rounding), and a boolean mask."""
+    """Scores in at least single precision (hinges of half-precision scores are mostly rounding error), and the mask."""
     if scores.ndim != 2 or scores.shape != positives.shape:
         raise ValueError(
             f"scores {tuple(scores.shape)} and positives {tuple(positives.shape)} are not one (P, T) table"

@@ -1,26 +1,26 @@
-"""Negative selection: which triplets of a batch a ranking loss looks at (Kolluru, section 3.3).
+"""Negative selection: which triplets of a batch a ranking loss uses (Kolluru, section 3.3).
 
 A triplet is an anchor, a positive and a negative; its gap is s(anchor, negative) − s(anchor, positive). With margin m
-a triplet is *easy* where gap ≤ −m (its loss is 0), *hard* where gap > 0 (the negative is nearer than the positive) and
-*semi-hard* in between. A tie, gap = 0, is semi-hard: the negative is not nearer, yet there is a loss. (Kolluru's
+a triplet is *easy* if gap ≤ −m (its loss is 0), *hard* if gap > 0 (the negative is closer than the positive) and
+*semi-hard* in between. A tie, gap = 0, is semi-hard: the negative is not closer, yet there is a loss. (Kolluru's
 inequalities leave ties out; a model whose scores are all equal would then have nothing to learn from.)
 
-A selection is called with the gaps (pairs, candidates), one row an (anchor, positive) pair, a mask of the candidates
-that are negatives of the row's anchor, and the margin; it answers with a mask of the triplets to use. `reduction` is
-how its paper puts their hinges together.
+A selection is called with the gaps (pairs, candidates), one row per (anchor, positive) pair, a mask of the candidates
+that are negatives of the row's anchor, and the margin; it returns a mask of the triplets to use. `reduction` is how its
+paper combines their hinges. Any such callable can be passed to `TripletLoss`.
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-Reduction = Literal["sum", "mean", "mean_nonzero"]
+from seetell.learn.recipes.loss_settings import Reduction
 
 
 class Selection(Protocol):
-    """Picks triplets."""
+    """Selects triplets."""
 
     @property
     def reduction(self) -> Reduction: ...
@@ -30,7 +30,16 @@ class Selection(Protocol):
 
 @dataclass(frozen=True)
 class All:
-    """Every negative of the batch."""
+    """Every negative of the batch.
+
+    Args:
+        reduction: how the loss combines the hinges.
+
+    Example:
+        >>> gaps, negatives = torch.tensor([[0.0, 0.3, -0.5]]), torch.tensor([[False, True, True]])
+        >>> All()(gaps, negatives, margin=0.1)
+        tensor([[False,  True,  True]])
+    """
 
     reduction: Reduction = "sum"
 
@@ -40,7 +49,19 @@ class All:
 
 @dataclass(frozen=True)
 class HardAndSemiHard:
-    """Every triplet that has a loss; averaged over these, so that easy ones do not water the loss down."""
+    """Every triplet with a loss, gap > −m; the loss is their mean, so that easy ones do not dilute it.
+
+    Args:
+        reduction: how the loss combines the hinges.
+
+    References:
+        Kolluru, section 3.3.
+
+    Example:
+        >>> gaps, negatives = torch.tensor([[0.0, 0.3, -0.5]]), torch.tensor([[False, True, True]])
+        >>> HardAndSemiHard()(gaps, negatives, margin=0.1)
+        tensor([[False,  True, False]])
+    """
 
     reduction: Reduction = "mean_nonzero"
 
@@ -50,7 +71,19 @@ class HardAndSemiHard:
 
 @dataclass(frozen=True)
 class HardOnly:
-    """Negatives that are nearer to the anchor than the positive is."""
+    """Negatives closer to the anchor than the positive, gap > 0.
+
+    Args:
+        reduction: how the loss combines the hinges.
+
+    References:
+        Kolluru, section 3.3.
+
+    Example:
+        >>> gaps, negatives = torch.tensor([[0.0, 0.3, -0.05]]), torch.tensor([[False, True, True]])
+        >>> HardOnly()(gaps, negatives, margin=0.1)
+        tensor([[False,  True, False]])
+    """
 
     reduction: Reduction = "mean_nonzero"
 
@@ -60,7 +93,19 @@ class HardOnly:
 
 @dataclass(frozen=True)
 class SemiHardOnly:
-    """Negatives that are not nearer than the positive, but within the margin."""
+    """Negatives not closer than the positive, but within the margin, −m < gap ≤ 0.
+
+    Args:
+        reduction: how the loss combines the hinges.
+
+    References:
+        Kolluru, section 3.3; Schroff et al., *FaceNet*, 2015.
+
+    Example:
+        >>> gaps, negatives = torch.tensor([[0.0, 0.3, -0.05]]), torch.tensor([[False, True, True]])
+        >>> SemiHardOnly()(gaps, negatives, margin=0.1)
+        tensor([[False, False,  True]])
+    """
 
     reduction: Reduction = "mean_nonzero"
 
@@ -70,7 +115,20 @@ class SemiHardOnly:
 
 @dataclass(frozen=True)
 class KHardest:
-    """The k negatives most like the anchor, easy or not; all of them where there are fewer."""
+    """The k negatives most similar to the anchor, easy or not; all of them if there are fewer.
+
+    Args:
+        k: how many negatives per (anchor, positive) pair.
+        reduction: how the loss combines the hinges.
+
+    References:
+        Kolluru, section 3.3 (k = 10); with k = 1, Faghri et al., *VSE++*, 2018.
+
+    Example:
+        >>> gaps, negatives = torch.tensor([[0.0, 0.3, -0.5]]), torch.tensor([[False, True, True]])
+        >>> KHardest(k=1)(gaps, negatives, margin=0.1)
+        tensor([[False,  True, False]])
+    """
 
     k: int = 1
     reduction: Reduction = "sum"
@@ -87,8 +145,17 @@ class KHardest:
 
 @dataclass(frozen=True)
 class HardestAnchor:
-    """Of each candidate the one pair it comes nearest to parting: a maximum over anchors, where `KHardest(1)` has one
-    over negatives. What equation 4 of Vilalta et al. became in the program they published (docs/papers/vilalta.md).
+    """For each candidate, the one pair whose gap is largest: a maximum over anchors, while `KHardest(1)` takes one over
+    negatives. It is how the code published by Vilalta et al. implements their equation 4 (docs/papers/vilalta.md).
+
+    Args:
+        reduction: how the loss combines the hinges.
+
+    Example:
+        >>> gaps = torch.tensor([[0.0, 0.3], [0.1, 0.0]])
+        >>> HardestAnchor()(gaps, ~torch.eye(2, dtype=torch.bool), margin=0.1)
+        tensor([[False,  True],
+                [ True, False]])
     """
 
     reduction: Reduction = "sum"

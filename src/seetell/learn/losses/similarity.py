@@ -1,7 +1,7 @@
-"""How alike images and texts are, with gradients: cosine, order, Euclidean.
+"""Similarities of images and texts, with gradients: cosine, order, Euclidean.
 
-Each takes images (P, D) and texts (T, D) and gives scores (P, T); a bigger score means more alike. They are the
-differentiable twins of `seetell.similarity` and give the same numbers.
+Each takes images (P, D) and texts (T, D) and returns scores (P, T); larger means more similar. They are the
+differentiable counterparts of `seetell.similarity` and give the same numbers.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,27 +12,49 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from seetell.errors import SeetellError
+from seetell.errors import SeetellError, did_you_mean
 
 Similarity = Callable[[Tensor, Tensor], Tensor]
 
-# Differences c − i are made for so many numbers at a time: 4 MiB, which a processor's cache still holds.
+# Differences c − i are computed in blocks of this many numbers: 4 MiB, which fits into a processor's cache.
 _BLOCK = 1 << 20
-# Below this share of scores with a gradient, going through those pairs alone is the faster way.
+# Below this share of scores with a gradient, visiting only those pairs is faster.
 _SPARSE = 0.15
 
 
 def cosine(images: Tensor, texts: Tensor) -> Tensor:
-    """S(i, c) = i·c / (‖i‖ ‖c‖) (Vilalta et al., equation 2). A vector of zeros is like nothing: its scores are 0."""
+    """Cosine similarity, S(i, c) = i·c / (‖i‖ ‖c‖); the scores of a zero vector are 0.
+
+    Args:
+        images: (P, D).
+        texts: (T, D).
+
+    References:
+        Vilalta et al., equation 2.
+
+    Example:
+        >>> cosine(torch.tensor([[1.0, 0.0]]), torch.tensor([[2.0, 0.0], [0.0, 3.0]]))
+        tensor([[1., 0.]])
+    """
     return F.normalize(images, dim=1) @ F.normalize(texts, dim=1).T
 
 
 def order(images: Tensor, texts: Tensor) -> Tensor:
-    """S(c, i) = −‖max(0, c − i)‖²: 0 when the image is at least the caption in every dimension.
+    """Order similarity, S(c, i) = −‖max(0, c − i)‖²: 0 if the image is at least the caption in every dimension.
 
-    The (P, T, D) tensor of differences is never whole in memory: it is made block by block, and made again for the
-    gradient. Where a loss looks at few pairs only, as the maximum of hinges does, so does the gradient.
-    (Vilalta et al., equation 3; Vendrov et al., *Order-embeddings of images and language*, 2015.)
+    The (P, T, D) tensor of differences is never held in memory: it is computed block by block, and again for the
+    gradient. If a loss uses few pairs only, as the maximum of hinges does, so does the gradient.
+
+    Args:
+        images: (P, D).
+        texts: (T, D).
+
+    References:
+        Vilalta et al., equation 3; Vendrov et al., *Order-embeddings of images and language*, 2015.
+
+    Example:
+        >>> order(torch.tensor([[1.0, 1.0]]), torch.tensor([[1.0, 0.0], [3.0, 1.0]]))
+        tensor([[-0., -4.]])
     """
     precise = torch.promote_types(torch.promote_types(images.dtype, texts.dtype), torch.float32)
     scores: Tensor = _Order.apply(images.to(precise), texts.to(precise))
@@ -40,10 +62,21 @@ def order(images: Tensor, texts: Tensor) -> Tensor:
 
 
 def euclidean(images: Tensor, texts: Tensor) -> Tensor:
-    """S(i, c) = −d(i, c) with d = ‖i − c‖, not squared: the distance of Kolluru's equations 1 to 3.
+    """Negative Euclidean distance, S(i, c) = −‖i − c‖, not squared.
 
-    The branches' outputs have unit length, so 0 ≤ d ≤ 2 and margins mean the same whatever the dimension. The gradient
-    of two equal vectors is taken to be 0.
+    Kolluru's branches have outputs of unit length, so distances are between 0 and 2 and margins do not depend on the
+    dimension. The gradient of two equal vectors is defined as 0.
+
+    Args:
+        images: (P, D).
+        texts: (T, D).
+
+    References:
+        Kolluru, equations 1 to 3.
+
+    Example:
+        >>> euclidean(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+        tensor([[-5.]])
     """
     return -torch.cdist(images, texts)
 
@@ -54,9 +87,7 @@ SIMILARITIES: dict[str, Similarity] = {"cosine": cosine, "order": order, "euclid
 def similarity_by_name(name: str) -> Similarity:
     """The similarity called `cosine`, `order` or `euclidean`."""
     if name not in SIMILARITIES:
-        raise SeetellError(
-            f"there is no similarity called {name!r}", remedy=f"Choose one of: {', '.join(SIMILARITIES)}"
-        )
+        raise SeetellError(f"there is no similarity {name!r}", remedy=did_you_mean(name, SIMILARITIES))
     return SIMILARITIES[name]
 
 
@@ -80,7 +111,7 @@ class _Order(torch.autograd.Function):
 
 
 def _excesses(images: Tensor, texts: Tensor) -> Iterator[tuple[slice, Tensor]]:
-    """max(0, c − i) of some images and all texts at a time, (rows, T, D), in memory that is used again each time."""
+    """max(0, c − i) of a block of images and all texts, (rows, T, D), in a buffer that every block reuses."""
     step = max(1, _BLOCK // max(1, texts.numel()))
     buffer = texts.new_empty(min(step, len(images)), *texts.shape)
     for start in range(0, len(images), step):

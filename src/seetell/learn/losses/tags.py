@@ -1,22 +1,37 @@
-"""Losses for many labels at once: logits (B, C) against targets (B, C) of zeros and ones.
+"""Multi-label losses: logits (B, C) against targets (B, C) of zeros and ones.
 
-All are sums over an image's labels and, by default, means over images, so that their size depends on the number of
-labels but not on the batch; `BinaryCrossEntropy` is the mean over labels as well, as is usual for it. They are computed
-in at least single precision from logits, never from probabilities, and stay finite at any logit.
+All are sums over an image's labels and means over images, so that their scale depends on the number of labels but not
+on the batch; `BinaryCrossEntropy` is the mean over labels as well, as usual. They are computed in at least single
+precision from logits, never from probabilities, and are finite for any logit.
 """
-
-from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seetell.learn.losses.settings import made
+from seetell.learn.recipes.loss_settings import (
+    AsymmetricSettings,
+    BinaryCrossEntropySettings,
+    FocalSettings,
+    LossSettings,
+    SoftmaxSettings,
+    WarpSettings,
+)
 
 
 class BinaryCrossEntropy(nn.Module):
-    """−[y log σ(x) + (1 − y) log σ(−x)], the mean over images and labels. Targets may be anywhere between 0 and 1."""
+    """Binary cross-entropy of each label, −[y log σ(x) + (1 − y) log σ(−x)], averaged over images and labels.
+
+    Targets may have any value between 0 and 1.
+
+    References:
+        The "CNN + BCE" row of Ren's Table 3.
+
+    Example:
+        >>> logits, targets = torch.tensor([[2.0, -1.0, 0.0]]), torch.tensor([[1, 0, 1]])
+        >>> BinaryCrossEntropy()(logits, targets)
+        tensor(0.3778)
+    """
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         logits, targets = _checked(logits, targets)
@@ -26,8 +41,17 @@ class BinaryCrossEntropy(nn.Module):
 class Softmax(nn.Module):
     """Cross-entropy between the softmax of an image's logits and the uniform distribution over its true labels.
 
-    −1/|c⁺| Σ_{j ∈ c⁺} log softmax(x)_j (Gong et al., *Deep convolutional ranking for multilabel image annotation*,
-    2014). An image without labels has no such distribution and does not count.
+    −1/|c⁺| Σ_{j ∈ c⁺} log softmax(x)_j
+
+    An image without labels has no such distribution and does not count.
+
+    References:
+        Gong et al., *Deep convolutional ranking for multilabel image annotation*, 2014.
+
+    Example:
+        >>> logits, targets = torch.tensor([[2.0, -1.0, 0.0]]), torch.tensor([[1, 0, 1]])
+        >>> Softmax()(logits, targets)
+        tensor(1.1698)
     """
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
@@ -38,20 +62,28 @@ class Softmax(nn.Module):
 
 
 class Warp(nn.Module):
-    """Weighted approximate ranking: true labels before others, with most weight on the top of the list.
+    """Weighted approximate ranking (WARP): true labels before others, with most weight on the top of the list.
 
     For a true label j, the violators are the false labels k with 1 − x_j + x_k > 0, and its rank r_j is their number:
 
         Σ_{j ∈ c⁺} L(r_j) · mean over violators k of (1 − x_j + x_k),      L(r) = 1 + 1/2 + … + 1/r
 
-    which is the loss of Weston et al., *WSABIE* (2011). As they and Gong et al. (2014) train it, false labels are drawn
-    until one violates, after s draws; that one alone stands for the violators, and r_j is estimated as ⌊|c⁻| / s⌋.
-    Counting is as cheap as drawing when all scores are at hand, and is exact: it is the default. The rank is piecewise
-    constant: no gradient flows through it.
+    The papers train it by sampling false labels until one violates, after s samples; that one alone represents the
+    violators, and r_j is estimated as ⌊|c⁻| / s⌋. Counting costs as little as sampling when all scores are available,
+    and is exact: it is the default. The rank is piecewise constant: no gradient flows through it.
 
     Args:
         margin: the 1 above.
-        sampled: draw instead of counting. False labels are drawn without being put back.
+        sampled: sample, without replacement, instead of counting.
+
+    References:
+        Weston et al., *WSABIE: scaling up to large vocabulary image annotation*, 2011; Gong et al., *Deep
+        convolutional ranking for multilabel image annotation*, 2014.
+
+    Example:
+        >>> logits, targets = torch.tensor([[2.0, -1.0, 0.0]]), torch.tensor([[0, 1, 1]])
+        >>> Warp()(logits, targets)
+        tensor(7.)
     """
 
     def __init__(self, margin: float = 1.0, sampled: bool = False) -> None:
@@ -74,11 +106,21 @@ class Warp(nn.Module):
 
 
 class Focal(nn.Module):
-    """−w_t (1 − p_t)^γ log p_t, with p_t the probability given to what is true (Lin et al., 2017).
+    """Focal loss: binary cross-entropy with less weight on what is already predicted well.
+
+    −w_t (1 − p_t)^γ log p_t,      p_t the predicted probability of the true value
 
     Args:
         gamma: γ; 0 is binary cross-entropy.
         alpha: w_t is α for true labels and 1 − α for false ones; None: 1 for both.
+
+    References:
+        Lin et al., *Focal loss for dense object detection*, 2017, equations 4 and 5.
+
+    Example:
+        >>> logits, targets = torch.tensor([[2.0, -1.0, 0.0]]), torch.tensor([[1, 0, 1]])
+        >>> Focal(gamma=2)(logits, targets)
+        tensor(0.1977)
     """
 
     def __init__(self, gamma: float = 2.0, alpha: float | None = None) -> None:
@@ -88,7 +130,7 @@ class Focal(nn.Module):
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         logits, targets = _checked(logits, targets)
         signed = torch.where(targets > 0, logits, -logits)
-        # A power of a probability is the exponential of its logarithm: nothing is ever divided by zero.
+        # A power of a probability is the exponential of its logarithm, which avoids divisions by zero.
         losses = -torch.exp(self.gamma * F.logsigmoid(-signed)) * F.logsigmoid(signed)
         if self.alpha is not None:
             losses = losses * torch.where(targets > 0, self.alpha, 1 - self.alpha)
@@ -96,7 +138,7 @@ class Focal(nn.Module):
 
 
 class Asymmetric(nn.Module):
-    """Asymmetric loss (Ridnik et al., 2021): easy and very hard negatives count little.
+    """Asymmetric loss: easy negatives count little, and those with a probability below the margin not at all.
 
         true labels:   −(1 − p)^{γ⁺} log p
         false labels:  −p_m^{γ⁻} log(1 − p_m),      p_m = max(p − m, 0)
@@ -104,7 +146,15 @@ class Asymmetric(nn.Module):
     Args:
         gamma_positive: γ⁺.
         gamma_negative: γ⁻.
-        margin: m, the probability below which a false label costs nothing.
+        margin: m, the probability below which a false label has no loss.
+
+    References:
+        Ridnik et al., *Asymmetric loss for multi-label classification*, 2021.
+
+    Example:
+        >>> logits, targets = torch.tensor([[2.0, -1.0, 0.0]]), torch.tensor([[1, 0, 1]])
+        >>> Asymmetric()(logits, targets)
+        tensor(0.8206)
     """
 
     def __init__(self, gamma_positive: float = 0.0, gamma_negative: float = 4.0, margin: float = 0.05) -> None:
@@ -123,28 +173,23 @@ class Asymmetric(nn.Module):
         if self.margin == 0:
             return torch.exp(self.gamma_negative * F.logsigmoid(logits)) * F.logsigmoid(-logits)
         shifted = logits.sigmoid() - self.margin
-        # 1 − p_m is never below the margin, so its logarithm is safe; that of p_m, where it is 0, is not needed.
+        # 1 − p_m is never below the margin, so its logarithm is finite; that of p_m = 0 is not used.
         costs = torch.log1p(-shifted.clamp(min=0))
         focus = torch.exp(self.gamma_negative * shifted.clamp(min=torch.finfo(logits.dtype).tiny).log())
         return torch.where(shifted > 0, focus * costs, 0.0)
 
 
-LOSSES: dict[str, type[nn.Module]] = {
-    "bce": BinaryCrossEntropy,
-    "softmax": Softmax,
-    "warp": Warp,
-    "focal": Focal,
-    "asymmetric": Asymmetric,
+TAG_LOSSES: dict[str, tuple[type[LossSettings], type[nn.Module]]] = {
+    "bce": (BinaryCrossEntropySettings, BinaryCrossEntropy),
+    "softmax": (SoftmaxSettings, Softmax),
+    "warp": (WarpSettings, Warp),
+    "focal": (FocalSettings, Focal),
+    "asymmetric": (AsymmetricSettings, Asymmetric),
 }
 
 
-def tag_loss(settings: Mapping[str, Any]) -> nn.Module:
-    """The loss that a recipe asks for: `{ kind = "asymmetric", gamma_negative = 4 }`."""
-    return made(LOSSES, settings, "tag loss")
-
-
 def _drawn(violators: Tensor, false: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
-    """For each row the first violator in a random order of the false labels, as a mask, and ⌊|c⁻| / s⌋."""
+    """For each row: the first violator in a random order of the false labels, as a mask, and ⌊|c⁻| / s⌋."""
     order = torch.rand(false.shape, generator=generator, device=false.device)
     first = order.masked_fill(~violators, 2.0).min(1, keepdim=True)
     draws = ((order <= first.values) & false).sum(1)

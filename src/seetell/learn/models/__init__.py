@@ -1,51 +1,77 @@
-"""The papers' models, and how a recipe names them."""
+"""The papers' models: `MODELS` maps the kinds that recipes name to their settings and classes.
 
-import difflib
-import importlib
-import inspect
-from collections.abc import Mapping
+A model of your own takes two steps: a `ModelSettings` struct with a `tag`, and a module whose constructor takes
+`(settings, inputs)`; then add both to `MODELS`, and the struct to `recipes.MODEL_SETTINGS` of its task.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
+from seetell.learn.models.attend import Attend
+from seetell.learn.models.attentive_match import AttentiveMatch
+from seetell.learn.models.classifier import Classifier, GridClassifier
+from seetell.learn.models.convolutional import Convolutional
+from seetell.learn.models.initial import Initial
+from seetell.learn.models.inputs import ModelInputs
+from seetell.learn.models.label_sequence import LabelSequence
+from seetell.learn.models.merge import Merge
+from seetell.learn.models.sentence_match import SentenceMatch
+from seetell.learn.models.two_branch import TwoBranch
+from seetell.learn.models.visual_semantic import VisualSemantic
 from seetell.learn.recipes import RecipeError
+from seetell.learn.recipes.model_settings import (
+    AttendSettings,
+    AttentiveMatchSettings,
+    ClassifierSettings,
+    ConvolutionalSettings,
+    GridClassifierSettings,
+    InitialSettings,
+    LabelSequenceSettings,
+    MergeSettings,
+    ModelSettings,
+    SentenceMatchSettings,
+    TwoBranchSettings,
+    VisualSemanticSettings,
+)
 
-KINDS = {
-    "two_branch": "two_branch.TwoBranch",
-    "visual_semantic": "visual_semantic.VisualSemantic",
-    "attentive_match": "attentive_match.AttentiveMatch",
-    "sentence_match": "sentence_match.SentenceMatch",
-    "attend": "attend.Attend",
-    "merge": "merge.Merge",
-    "initial": "initial.Initial",
-    "convolutional": "convolutional.Convolutional",
-    "label_sequence": "label_sequence.LabelSequence",
-    "classifier": "classifier.Classifier",
-    "grid_classifier": "classifier.GridClassifier",
+__all__ = ["MODELS", "ModelInputs", "build"]
+
+MODELS: dict[str, tuple[type[ModelSettings], Callable[[Any, ModelInputs], nn.Module]]] = {
+    "two_branch": (TwoBranchSettings, TwoBranch),
+    "visual_semantic": (VisualSemanticSettings, VisualSemantic),
+    "attentive_match": (AttentiveMatchSettings, AttentiveMatch),
+    "sentence_match": (SentenceMatchSettings, SentenceMatch),
+    "attend": (AttendSettings, Attend),
+    "merge": (MergeSettings, Merge),
+    "initial": (InitialSettings, Initial),
+    "convolutional": (ConvolutionalSettings, Convolutional),
+    "label_sequence": (LabelSequenceSettings, LabelSequence),
+    "classifier": (ClassifierSettings, Classifier),
+    "grid_classifier": (GridClassifierSettings, GridClassifier),
 }
 
 
-def build(settings: Mapping[str, Any], **given: Any) -> nn.Module:
-    """Make the model a recipe's `[model]` table asks for.
+def build(settings: ModelSettings, inputs: ModelInputs) -> nn.Module:
+    """Build the model that a recipe's `[model]` table describes.
 
     Args:
-        settings: `kind` and what the model's constructor takes.
-        given: what the data decides (sizes of features and vocabulary); a constructor takes what it needs of it.
+        settings: of one kind of model.
+        inputs: what the data decides.
+
+    Example:
+        >>> model = build(MergeSettings(units=8), ModelInputs(features=16, words=30))
+        >>> type(model).__name__
+        'Merge'
     """
-    kind = settings.get("kind", "")
-    if kind not in KINDS:
-        raise RecipeError(f"there is no model {kind!r}", where="[model] kind", remedy=f"There are: {', '.join(KINDS)}")
-    module, _, name = KINDS[kind].partition(".")
-    constructor = getattr(importlib.import_module(f"{__name__}.{module}"), name)
-    known = inspect.signature(constructor).parameters
-    chosen = {key: value for key, value in settings.items() if key != "kind"}
-    for key in chosen:
-        if key not in known or key in given:
-            near = difflib.get_close_matches(key, set(known) - set(given), n=1)
-            remedy = f"Did you mean {near[0]!r}?" if near else f"It takes: {', '.join(set(known) - set(given))}"
-            raise RecipeError(f"the model {kind} has no setting {key!r}", where="[model]", remedy=remedy)
-    if "levels" in given and "levels" not in known:
-        where = "[encoder] layout"
-        raise RecipeError(f"the model {kind} reads no levels below a grid", where=where, remedy="Set it to grid")
-    model: nn.Module = constructor(**chosen, **{key: value for key, value in given.items() if key in known})
-    return model
+    if settings.kind not in MODELS:
+        raise RecipeError(f"there is no model {settings.kind!r}", where="[model]", remedy="Add it to MODELS")
+    if inputs.levels and not isinstance(settings, AttendSettings):
+        raise RecipeError(
+            f"the model {settings.kind} reads no levels below a grid",
+            where="[encoder] layout",
+            remedy="Set it to grid",
+        )
+    _, model = MODELS[settings.kind]
+    return model(settings, inputs)

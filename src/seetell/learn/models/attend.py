@@ -1,4 +1,4 @@
-"""The attention captioner of Xu et al.: at every word it looks at the grid anew, softly or at one place.
+"""The attention captioner of Xu et al.: for every word it attends to the grid, softly or at one location.
 
 Section 3.1.2, with annotation vectors a_i, i = 1 … L:
 
@@ -11,110 +11,86 @@ Section 3.1.2, with annotation vectors a_i, i = 1 … L:
 *Soft* attention (4.2): φ = β_t Σ_i α_ti a_i (8), with the gate β_t = σ(f_β(h_{t−1})) of 4.2.1. The doubly stochastic
 penalty (9) belongs to the loss.
 
-*Hard* attention (4.1): φ = a_i at a place i drawn from α_t (3, 4). For half of the images of a batch the place is
-replaced by its expectation, which is soft attention. The terms that the learning rule needs, log p(s̃_t) and H[s̃_t], are
-returned for the loss. Out of training it looks at the most probable place.
+*Hard* attention (4.1): φ = a_i at a location i sampled from α_t (3, 4). For half of the images of a batch the location
+is replaced by its expectation, which is soft attention. The terms of the learning rule, log p(s̃_t) and H[s̃_t], are
+returned for the loss. In evaluation mode it attends to the most probable location.
 
-Departures: f_init,c and f_init,h are given one hidden layer, their number not being said. As options: annotation
-vectors mapped once to fewer dimensions, which makes every step cheaper; E and L_o sharing their weights; and what the
-network's earlier stages saw (`grid+levels`), mapped to a vector that is added to every a_i, and so to every ẑ_t.
+Departures: f_init,c and f_init,h have one hidden layer; the paper does not give their number. Options: annotation
+vectors mapped once to fewer dimensions, which makes every step cheaper; E and L_o sharing their weights; and features
+of the network's earlier stages (`grid+levels`), mapped to a vector that is added to every a_i, and so to every ẑ_t.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax, one_hot
 
 from seetell.learn.encoders.layouts import taken_apart
-from seetell.learn.models.captioner import CaptionModel, State, Teacher
+from seetell.learn.models.captioner import CaptionModel, State, TeacherForced
+from seetell.learn.models.inputs import ModelInputs
 from seetell.learn.models.lstm import LSTM, Steps
 from seetell.learn.models.packing import Packing
-from seetell.learn.models.text import WordVectors
+from seetell.learn.models.text import caption_words
 from seetell.learn.recipes import RecipeError
+from seetell.learn.recipes.model_settings import AttendSettings
 
 
 def initial_state(features: int, units: int) -> nn.Sequential:
-    """f_init: the mean annotation vector to a state of the LSTM."""
+    """f_init: from the mean annotation vector to a state of the LSTM."""
     return nn.Sequential(nn.Linear(features, units), nn.Tanh(), nn.Linear(units, units), nn.Tanh())
 
 
 class Attend(CaptionModel):
-    """Args:
-    features: width of one annotation vector of the grid.
-    words: size of the vocabulary.
-    transform: what is done to raw features first; fitted on the training split.
-    levels: how many features of the network's stages stand below the grid; 0: none.
-    attention: "soft" or "hard".
-    gate: let the gate β scale the context.
-    expected: hard attention: the share of images whose place is replaced by its expectation, in training.
-    units: of the LSTM.
-    word_dimensions: of a learned word vector; given ones have their own.
-    attention_dimensions: of the hidden layer of the attention's perceptron.
-    annotation_dimensions: map annotation vectors to so many dimensions first; 0: leave them.
-    dropout: on h_t and on the deep output layer.
-    word_dropout: on the word vectors that are read.
-    image_dropout: on the annotation vectors.
-    levels_dropout: on the features of stages.
-    vectors: pre-trained word vectors, if any.
-    freeze: leave given word vectors as they are.
-    tied: let E and L_o share their weights; word vectors must then be trained.
+    """An LSTM that attends to the grid before every word.
+
+    Args:
+        settings: see `AttendSettings`.
+        inputs: `features` is the width of one annotation vector.
     """
 
     constant = shared = frozenset({"annotations", "keys"})
 
-    def __init__(
-        self,
-        features: int,
-        words: int,
-        transform: nn.Module,
-        levels: int = 0,
-        attention: Literal["soft", "hard"] = "soft",
-        gate: bool = True,
-        expected: float = 0.5,
-        units: int = 512,
-        word_dimensions: int = 512,
-        attention_dimensions: int = 512,
-        annotation_dimensions: int = 0,
-        dropout: float = 0.5,
-        word_dropout: float = 0.0,
-        image_dropout: float = 0.0,
-        levels_dropout: float = 0.3,
-        vectors: Tensor | None = None,
-        freeze: bool = False,
-        tied: bool = False,
-    ) -> None:
+    def __init__(self, settings: AttendSettings, inputs: ModelInputs) -> None:
         super().__init__()
-        self.hard, self.expected = attention == "hard", expected
-        self.transform = transform
-        self.words = WordVectors(words, word_dimensions, vectors, mode="frozen" if freeze else "tuned")
-        if annotation_dimensions:
-            self.annotation_map: nn.Module = nn.Sequential(nn.Linear(features, annotation_dimensions), nn.ReLU())
-        else:
-            self.annotation_map = nn.Identity()
-        depth, width = annotation_dimensions or features, self.words.dimensions
-        self.levels = levels
-        self.levels_map = nn.Sequential(nn.Dropout(levels_dropout), nn.Linear(levels, depth)) if levels else None
-        self.key = nn.Linear(depth, attention_dimensions)  # P
-        self.query = nn.Linear(units, attention_dimensions, bias=False)  # Q
-        self.energy = nn.Linear(attention_dimensions, 1, bias=False)  # w
-        self.gate = nn.Linear(units, 1) if gate else None  # f_β
+        self.hard, self.expected = settings.attention == "hard", settings.expected
+        self.transform = inputs.transform
+        self.words = caption_words(settings, inputs)
+        depth, width, units = settings.annotation_dimensions or inputs.features, self.words.dimensions, settings.units
+        self.annotation_map: nn.Module = nn.Identity()
+        if settings.annotation_dimensions:
+            self.annotation_map = nn.Sequential(nn.Linear(inputs.features, depth), nn.ReLU())
+        self.levels = inputs.levels
+        self.levels_map: nn.Module | None = None
+        if inputs.levels:
+            self.levels_map = nn.Sequential(nn.Dropout(settings.levels_dropout), nn.Linear(inputs.levels, depth))
+        self.key = nn.Linear(depth, settings.attention_dimensions)  # P
+        self.query = nn.Linear(units, settings.attention_dimensions, bias=False)  # Q
+        self.energy = nn.Linear(settings.attention_dimensions, 1, bias=False)  # w
+        self.gate = nn.Linear(units, 1) if settings.gate else None  # f_β
         self.initial_h, self.initial_c = initial_state(depth, units), initial_state(depth, units)
         self.recurrent = LSTM(width, units)  # W, U, b
         self.context = nn.Linear(depth, 4 * units, bias=False)  # Z
         self.output_state = nn.Linear(units, width)  # L_h
         self.output_context = nn.Linear(depth, width, bias=False)  # L_z
-        self.output = nn.Linear(width, words)  # L_o
-        if tied:
-            if self.words.mode == "frozen":
-                raise RecipeError("frozen word vectors cannot be tied to the output layer", where="[model] tied")
-            self.output.weight = self.words.table.weight
-        self.dropout, self.word_dropout = nn.Dropout(dropout), nn.Dropout(word_dropout)
-        self.image_dropout = nn.Dropout(image_dropout)
+        self.output = nn.Linear(width, inputs.words)  # L_o
+        if settings.tied:
+            self._tie()
+        self.dropout, self.word_dropout = nn.Dropout(settings.dropout), nn.Dropout(settings.word_dropout)
+        self.image_dropout = nn.Dropout(settings.image_dropout)
+
+    def _tie(self) -> None:
+        """Let E and L_o share their weights."""
+        if self.words.mode == "frozen":
+            raise RecipeError(
+                "frozen word vectors cannot be tied to the output layer",
+                where="[model] tied",
+                remedy="Set freeze = false or tied = false",
+            )
+        self.output.weight = self.words.table.weight
 
     def start(self, features: Tensor) -> State:
-        """(B, L, features), and where there are levels, these below the L places."""
+        """Images (B, L, features); levels, if any, follow the L locations."""
         grid = self.transform(features)
         if self.levels_map is None:
             annotations = self.annotation_map(self.image_dropout(grid))  # (B, L, D)
@@ -130,8 +106,8 @@ class Attend(CaptionModel):
         }
         return state if self.gate is None else {**state, "gate": mean.new_zeros(mean.shape[0], 1)}
 
-    def read(self, tokens: Tensor, state: State) -> Teacher:
-        """Only the recurrence goes step by step."""
+    def read(self, tokens: Tensor, state: State) -> TeacherForced:
+        """Only the recurrence runs step by step."""
         packing = Packing.of(tokens)
         h, c, annotations, keys = state["h"], state["c"], state["annotations"], state["keys"]
         read = self.word_dropout(self.words(packing.pack(tokens)))  # (N, m)
@@ -154,7 +130,7 @@ class Attend(CaptionModel):
             h, c = self.recurrent.cell(mapped + steps.product(torch.cat([h, context], dim=1)), c)
             hs.append(h)
         attention = packing.unpack(torch.cat(attentions))
-        return Teacher(
+        return TeacherForced(
             packing.unpack(self._output(read, torch.cat(hs), self.output_context(torch.cat(contexts)))),
             attention,
             None if self.gate is None else packing.unpack(torch.cat(gates)).squeeze(2),
@@ -186,23 +162,23 @@ class Attend(CaptionModel):
         return log_softmax(self._output(read, h, looked["deep"]), dim=1), after, looked["look"]
 
     def _attention(self, keys: Tensor, h: Tensor, rows: Sequence[int] | None = None) -> Tensor:
-        """α_t (B, L) from h_{t−1} and the P a_i (B, L, A) of each row, or (P, L, A) of each image with its rows."""
+        """α_t (B, L) from h_{t−1} and P a_i: (B, L, A) per row, or (P, L, A) per image with its `rows`."""
         queries = self.query(h)[:, None]
         if rows is None:
             energies: Tensor = self.energy((keys + queries).tanh_())  # in place: it is large
-        else:  # an image at a time: so little stays in the processor's cache
+        else:  # one image at a time fits into the processor's cache
             by_image = zip(keys, queries.split_with_sizes(rows), strict=True)
             energies = torch.cat([self.energy((key + query).tanh_()) for key, query in by_image])
         return energies.squeeze(2).softmax(1)
 
     def _use_expectation(self, like: Tensor) -> Tensor | None:
-        """(B, 1): which images of a batch, in training, have their places replaced by the expectation."""
+        """(B, 1): which images of a training batch have their location replaced by its expectation."""
         if not (self.hard and self.training):
             return None
         return torch.rand(like.shape[0], 1, device=like.device) < self.expected
 
     def _look(self, attention: Tensor, soft: Tensor | None) -> Tensor:
-        """The weights with which annotation vectors are added up: α, or all of it at one place."""
+        """The weights of the annotation vectors: α, or one-hot at one location."""
         if not self.hard:
             return attention
         if soft is None:
@@ -211,18 +187,18 @@ class Attend(CaptionModel):
         return torch.where(soft, attention, drawn.to(attention.dtype))
 
     def _gate(self, h: Tensor) -> Tensor:
-        """β_t (B, 1), 1 where there is no gate."""
+        """β_t (B, 1); 1 without a gate."""
         return h.new_ones(h.shape[0], 1) if self.gate is None else self.gate(h).sigmoid()
 
     def _context(self, look: Tensor, annotations: Tensor, beta: Tensor, rows: Sequence[int] | None = None) -> Tensor:
-        """ẑ_t (B, D) from the a_i of each row, or of each image."""
+        """ẑ_t (B, D) from the a_i per row, or per image."""
         if rows is None:
             return beta * (look[:, None] @ annotations).squeeze(1)
         by_image = zip(look.split_with_sizes(rows), annotations, strict=True)
-        return beta * torch.cat([weights @ places for weights, places in by_image])
+        return beta * torch.cat([weights @ locations for weights, locations in by_image])
 
     def _output(self, read: Tensor, h: Tensor, seen: Tensor) -> Tensor:
-        """The deep output layer (2), for one step or for all, given L_z ẑ."""
+        """The deep output layer (2), for one step or all steps, given L_z ẑ."""
         deep = read + self.output_state(self.dropout(h)) + seen
         logits: Tensor = self.output(self.dropout(deep))
         return logits
@@ -235,5 +211,5 @@ class Attend(CaptionModel):
         terms = {"log_location": location, "entropy": -(attention * logs).sum(2)}
         if soft is None:
             return terms
-        # Where the expectation was used nothing was drawn, and Σ α ∂ log α = 0.
+        # With the expectation nothing is sampled, and Σ α ∂ log α = 0.
         return {**terms, "log_location": location.masked_fill(soft, 0.0), "expected": soft.squeeze(1)}

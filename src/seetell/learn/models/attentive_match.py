@@ -1,12 +1,12 @@
 """Our own retriever: attention pooling on both sides of a two-tower network.
 
-The image's grid is mapped to vectors v_l, and several learned queries each look at it,
+The image's grid is mapped to vectors v_l, and several learned queries attend to it,
 
     a_kl = softmax_l(q_k · tanh(A v_l)),     p = normalise(W [Σ_l a_1l v_l; …; Σ_l a_Kl v_l] + W' max_l v_l)
 
-so that small things are not averaged away. The text side reads word vectors with a bidirectional GRU and pools its
-states in the same way. Word vectors are pre-trained ones with a learned correction, so that a query may use words that
-no training caption had (see `WordVectors`).
+so that small objects are not averaged away. The text side reads word vectors with a bidirectional GRU and pools its
+states in the same way. Word vectors are pre-trained, with a learned correction, so that a query may use words that
+occur in no training caption (see `WordEmbedding`).
 """
 
 from typing import Literal
@@ -15,11 +15,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from seetell.learn.models.text import WordVectors, run_packed
+from seetell.learn.models.inputs import ModelInputs
+from seetell.learn.models.text import WordEmbedding, run_packed
+from seetell.learn.recipes.model_settings import AttentiveMatchSettings
 
 
 class AttentionPooling(nn.Module):
-    """Several looks at a set of vectors, and their maximum, mapped to one vector."""
+    """Several attention-weighted sums of a set of vectors, and its maximum, mapped to one vector.
+
+    Args:
+        inside: width of the vectors.
+        outside: width of the result.
+        looks: how many sums.
+        hidden: width of the attention's hidden layer.
+    """
 
     def __init__(self, inside: int, outside: int, looks: int, hidden: int = 256) -> None:
         super().__init__()
@@ -29,7 +38,7 @@ class AttentionPooling(nn.Module):
         self.peak = nn.Linear(inside, outside, bias=False)
 
     def forward(self, vectors: Tensor, inside: Tensor | None = None) -> Tensor:
-        """(B, L, d) → (B, outside); `inside` (B, L) marks what is not padding."""
+        """(B, L, d) → (B, outside); the mask `inside` (B, L) is False for padding."""
         scores = self.queries(torch.tanh(self.hidden(vectors)))  # (B, L, looks)
         peaks = vectors
         if inside is not None:
@@ -41,48 +50,36 @@ class AttentionPooling(nn.Module):
 
 
 class AttentiveMatch(nn.Module):
-    """Args:
-    features: width of one annotation vector of the grid.
-    words: size of the vocabulary; `trained` of them are of the training captions.
-    hidden: width in which the grid is pooled.
-    looks: how many places each side looks at.
+    """Two towers with attention pooling.
+
+    Args:
+        settings: see `AttentiveMatchSettings`.
+        inputs: `features` is the width of one annotation vector.
     """
 
     similarity: Literal["cosine"] = "cosine"
 
-    def __init__(
-        self,
-        features: int,
-        words: int,
-        transform: nn.Module,
-        dimensions: int = 1024,
-        hidden: int = 1024,
-        word_dimensions: int = 300,
-        units: int = 512,
-        looks: int = 4,
-        image_dropout: float = 0.3,
-        text_dropout: float = 0.3,
-        vectors: Tensor | None = None,
-        trained: int | None = None,
-    ) -> None:
+    def __init__(self, settings: AttentiveMatchSettings, inputs: ModelInputs) -> None:
         super().__init__()
-        self.dimensions = dimensions
-        self.transform = transform
+        self.dimensions, hidden, units = settings.dimensions, settings.hidden, settings.units
+        self.transform = inputs.transform
         self.map = nn.Sequential(
-            nn.Dropout(image_dropout), nn.Linear(features, hidden), nn.GELU(), nn.LayerNorm(hidden)
+            nn.Dropout(settings.image_dropout), nn.Linear(inputs.features, hidden), nn.GELU(), nn.LayerNorm(hidden)
         )
-        self.image_pooling = AttentionPooling(hidden, dimensions, looks)
-        self.words = WordVectors(words, word_dimensions, vectors, mode="corrected", trained=trained)
+        self.image_pooling = AttentionPooling(hidden, self.dimensions, settings.looks)
+        self.words = WordEmbedding(
+            inputs.words, settings.word_dimensions, inputs.vectors, mode="corrected", trained=inputs.trained
+        )
         self.recurrent = nn.GRU(self.words.dimensions, units, batch_first=True, bidirectional=True)
-        self.text_pooling = AttentionPooling(2 * units, dimensions, looks)
-        self.word_dropout, self.state_dropout = nn.Dropout(text_dropout), nn.Dropout(text_dropout)
+        self.text_pooling = AttentionPooling(2 * units, self.dimensions, settings.looks)
+        self.word_dropout, self.state_dropout = nn.Dropout(settings.text_dropout), nn.Dropout(settings.text_dropout)
 
     def images(self, features: Tensor) -> Tensor:
         """(B, L, features) → (B, dimensions)."""
         return normalize(self.image_pooling(self.map(self.transform(features))), dim=1)
 
     def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) word numbers and (B,) lengths → (B, dimensions)."""
+        """(B, T) word indices and (B,) lengths → (B, dimensions)."""
         states, _ = run_packed(self.recurrent, self.word_dropout(self.words(tokens)), lengths)
         inside = torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None]
         return normalize(self.text_pooling(self.state_dropout(states), inside), dim=1)

@@ -1,6 +1,6 @@
-"""The label-sequence models of Ren: an image's labels told one after another by an LSTM.
+"""The label-sequence models of Ren: an LSTM generates an image's labels one after another.
 
-*Image-label joint embedding* (3.1) meets the image at every label, after the LSTM:
+*Image-label joint embedding* (3.1) adds the image at every label, after the LSTM:
 
     x_t = tanh(h_t W_h + I W_I)              (1)
     s_t = x_t E^T                            (2)        p = softmax(s_t), E being the label embeddings
@@ -10,42 +10,38 @@ cell state, or as the input of one step before the first. *CNN sequence to seque
 another LSTM, or of the same, that has read the levels of the network's features, each mapped to the width of a label
 embedding. Both end in an output layer, p = softmax(W_o d_t).
 
-With *attention* (3.4), equations 3 to 5 (`levels.py`) look at all levels, or at the encoder's outputs, anew for every
-label. In the joint embedding the context c_t stands in for I. In the others it changes the output and, by input
+With *attention* (3.4), equations 3 to 5 (`levels.py`) attend to all levels, or to the encoder's outputs, for every
+label. In the joint embedding the context c_t replaces I. In the others it changes the output and, by input
 feeding, the next input:
 
     d̃_t = tanh([c_t; d_t] W_c + b_c)                     (6)      p = softmax(W_o d̃_t)
     x̃_t = tanh([d̃_{t−1}; x_t] W_x + b_x)                 (7)      d̃_0 = 0
 
-Weights start by Xavier's rule and biases at zero, those of the forget gate included, as do label embeddings that are
-not given. Dropout on the LSTM is on its inputs and outputs, never from step to step (Zaremba et al.); dropout on the
-image is on the features that its projections read.
+Weights are initialised by Xavier's rule and biases with zeros, those of the forget gate included; so are label
+embeddings without pre-trained values. Dropout on the LSTM is on its inputs and outputs, never from step to step
+(Zaremba et al.); dropout on the image is on the features that its projections read.
 
 Departures: (7) is printed with d_{t−1}, but called the previous *attentional* output in the text, which is what is
 fed here. The joint embedding computes no attentional output, and so feeds none. Levels have different widths, and the
-paper does not say how they become outputs h_i that can be added up: here by a linear map to the LSTM's width. It
-feeds five pooling layers and the final one, yet speaks of five steps; here there are as many as the layout `levels` has
+paper does not specify how they become outputs h_i of one width: here by a linear map to the LSTM's width. It feeds
+five pooling layers and the final one, yet mentions five steps; here there are as many as the layout `levels` has
 sections. The width of the attention's hidden layer is not given (here 512).
 """
-
-from collections.abc import Sequence
-from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
-from seetell.learn.models.captioner import CaptionModel, State, Teacher, select
+from seetell.learn.models.captioner import CaptionModel, State, TeacherForced, select
+from seetell.learn.models.inputs import ModelInputs
 from seetell.learn.models.levels import AdditiveAttention, Levels
 from seetell.learn.models.lstm import LSTM
-from seetell.learn.recipes import RecipeError
-
-Part = Literal["joint", "init-hidden", "init-both", "init-input", "seq2seq-shared", "seq2seq-separate"]
+from seetell.learn.recipes.model_settings import LabelSequenceSettings
 
 
 def label_vectors(words: int, dimensions: int, given: Tensor | None) -> nn.Embedding:
-    """Label embeddings. Rows of `given` that are not numbers (special symbols, unknown words) begin at random."""
+    """Label embeddings; rows of `given` that are NaN (special symbols, unknown words) are initialised randomly."""
     table = nn.Embedding(words, dimensions if given is None else given.shape[1])
     nn.init.xavier_uniform_(table.weight)
     if given is not None:
@@ -54,7 +50,7 @@ def label_vectors(words: int, dimensions: int, given: Tensor | None) -> nn.Embed
     return table
 
 
-def begin(module: nn.Module) -> None:
+def initialise(module: nn.Module) -> None:
     """Xavier weights, zero biases."""
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
@@ -63,68 +59,45 @@ def begin(module: nn.Module) -> None:
 
 
 class LabelSequence(CaptionModel):
-    """The models know the image by the last of its `sections`, and its levels by all of them.
+    """All variants; the image is the last of the feature row's sections, its levels are all of them.
 
     Args:
-        sections: the widths that a row of features is divided into: one for `pooled`, several for `levels`.
-        words: how many labels and special symbols there are.
-        transform: what is done to raw features first; fitted on the training split.
-        part: "joint"; "init-hidden", "init-both" or "init-input", by what the image is to the LSTM at first;
-            "seq2seq-shared" or "seq2seq-separate", by whether one LSTM reads the levels and tells the labels.
-        attention: look at the levels, or at the outputs of the LSTM that has read them.
-        units: of the LSTM.
-        label_dimensions: of a label embedding; given ones have their own.
-        attention_dimensions: of the attention's hidden layer.
-        dropout: on the LSTM.
-        image_dropout: on the features.
-        vectors: label embeddings to start from (words, d), if any; see `label_vectors`.
+        settings: see `LabelSequenceSettings`.
+        inputs: `words` counts labels and special symbols, `vectors` are pre-trained label embeddings, and `sections`
+            divides a row of features.
     """
 
     constant = frozenset({"image", "outputs", "keys"})
 
-    def __init__(
-        self,
-        sections: Sequence[int],
-        words: int,
-        transform: nn.Module,
-        part: Part = "seq2seq-shared",
-        attention: bool = False,
-        units: int = 512,
-        label_dimensions: int = 100,
-        attention_dimensions: int = 512,
-        dropout: float = 0.0,
-        image_dropout: float = 0.5,
-        vectors: Tensor | None = None,
-    ) -> None:
+    def __init__(self, settings: LabelSequenceSettings, inputs: ModelInputs) -> None:
         super().__init__()
-        if part not in get_args(Part):
-            known = ", ".join(get_args(Part))
-            raise RecipeError(f"there is no part {part!r}", where="[model] part", remedy=f"Choose one of: {known}")
+        part, attention, units, sections = settings.part, settings.attention, settings.units, inputs.sections
         self.part, self.image_width = part, sections[-1]
-        self.labels = label_vectors(words, label_dimensions, vectors)  # E
+        self.labels = label_vectors(inputs.words, settings.label_dimensions, inputs.vectors)  # E
         dimensions = self.labels.embedding_dim
         self.recurrent = LSTM(dimensions, units)
         self.reader = LSTM(dimensions, units) if part == "seq2seq-separate" else None
         reads = part.startswith("seq2seq")
-        self.levels = Levels(sections, dimensions if reads else units, image_dropout) if reads or attention else None
-        self.attention = AdditiveAttention(units, units, attention_dimensions) if attention else None
+        width = dimensions if reads else units
+        self.levels = Levels(sections, width, settings.image_dropout) if reads or attention else None
+        self.attention = AdditiveAttention(units, units, settings.attention_dimensions) if attention else None
         if part == "joint":
             self.state_map = nn.Linear(units, dimensions, bias=False)  # W_h
             self.image_map = nn.Linear(units if attention else sections[-1], dimensions, bias=False)  # W_I
         else:
-            self.output = nn.Linear(units, words)  # W_o
+            self.output = nn.Linear(units, inputs.words)  # W_o
             if attention:
                 self.join = nn.Linear(2 * units, units)  # W_c, b_c
                 self.feed = nn.Linear(units + dimensions, dimensions)  # W_x, b_x
         if part.startswith("init"):
             widths = {"init-hidden": units, "init-both": 2 * units, "init-input": dimensions}
             self.image_map = nn.Linear(sections[-1], widths[part])
-        self.dropout, self.image_dropout = nn.Dropout(dropout), nn.Dropout(image_dropout)
-        self.apply(begin)
-        self.transform = transform  # last: what has been fitted or trained before stays as it is
+        self.dropout, self.image_dropout = nn.Dropout(settings.dropout), nn.Dropout(settings.image_dropout)
+        self.apply(initialise)
+        self.transform = inputs.transform  # last, so that what was fitted or trained before is not initialised again
 
     def start(self, features: Tensor) -> State:
-        """Look at images (B, Σ sections)."""
+        """Images (B, Σ sections)."""
         features = self.transform(features)
         image = self.image_dropout(features[:, -self.image_width :])  # I
         levels = None if self.levels is None else self.levels(features)
@@ -134,7 +107,7 @@ class LabelSequence(CaptionModel):
                 h = self.image_map(image)
             case "init-both":
                 h, c = self.image_map(image).chunk(2, dim=1)
-            case "init-input":  # one step more
+            case "init-input":  # one extra step
                 h, c = self._step(self.recurrent, self.image_map(image), h, c)
             case "seq2seq-shared" | "seq2seq-separate":
                 assert levels is not None
@@ -150,16 +123,16 @@ class LabelSequence(CaptionModel):
             return state if self.part == "joint" else {**state, "fed": torch.zeros_like(h)}
         return {**state, "image": self.image_map(image)} if self.part == "joint" else state
 
-    def read(self, tokens: Tensor, state: State) -> Teacher:
-        """Rows are gone through from the longest to the shortest, so that no step is spent on padding (0)."""
+    def read(self, tokens: Tensor, state: State) -> TeacherForced:
+        """Rows are sorted by length, longest first, so that padding (0) is never computed."""
         lengths = (tokens != 0).sum(1)
         order = lengths.argsort(descending=True, stable=True)
         rows = (lengths[:, None] > torch.arange(tokens.shape[1], device=tokens.device)).sum(0).cpu()
         labels, state = self.labels(tokens[order]), select(state, order)
         outputs, looks = [], []
-        for place, count in enumerate(rows.tolist()):
+        for position, count in enumerate(rows.tolist()):
             state = {name: value[:count] for name, value in state.items()}
-            output, state, attention = self._advance(labels[:count, place], state)
+            output, state, attention = self._advance(labels[:count, position], state)
             outputs.append(output)
             if attention is not None:
                 looks.append(attention)
@@ -168,14 +141,14 @@ class LabelSequence(CaptionModel):
             packed = PackedSequence(steps, rows, order, order.argsort())
             return pad_packed_sequence(packed, batch_first=True)[0]
 
-        return Teacher(padded(self._scores(torch.cat(outputs))), padded(torch.cat(looks)) if looks else None)
+        return TeacherForced(padded(self._scores(torch.cat(outputs))), padded(torch.cat(looks)) if looks else None)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
         output, state, attention = self._advance(self.labels(tokens), state)
         return log_softmax(self._scores(output), dim=1), state, attention
 
     def _advance(self, read: Tensor, state: State) -> tuple[Tensor, State, Tensor | None]:
-        """One step from a label's embedding: what the scores are made of, the new state, the attention paid."""
+        """One step from a label's embedding: the input of the output layer, the new state, the attention."""
         if "fed" in state:
             read = torch.tanh(self.feed(torch.cat([state["fed"], read], dim=1)))  # x̃_t
         h, c = self._step(self.recurrent, read, state["h"], state["c"])
@@ -195,6 +168,6 @@ class LabelSequence(CaptionModel):
         return recurrent.step(recurrent.input(self.dropout(read)), h, c)
 
     def _scores(self, outputs: Tensor) -> Tensor:
-        """Of labels and special symbols."""
+        """Scores of labels and special symbols."""
         scores: Tensor = outputs @ self.labels.weight.T if self.part == "joint" else self.output(outputs)
         return scores

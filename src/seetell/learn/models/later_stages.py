@@ -1,8 +1,8 @@
 """The last stages of a network, trained as part of a model from stored maps of an earlier stage.
 
 The first stages of a network change least when it is trained for something new, and running them takes most of the
-time. With the layout `grid:N` their map is stored once; what comes after it, up to the network's last grid, belongs to
-the model and is trained with it. A bundle keeps the encoder as it was, for everybody, and these stages in the head.
+time. With the layout `grid:N` their map is stored once; the stages after it, up to the network's last grid, are part of
+the model and trained with it. A bundle keeps the encoder unchanged, for all heads, and these stages in the head.
 """
 
 import copy
@@ -16,28 +16,30 @@ from seetell.learn.encoders import Encoder
 from seetell.learn.encoders.layouts import annotation_vectors, stages
 from seetell.learn.recipes import RecipeError
 
-TOLERANCE = 1e-3  # between the network and its stages one after the other; their values are of the order of one
+TOLERANCE = 1e-3  # between the network and its stages in sequence; their values are of the order of one
 
 
 class LaterStages(nn.Module):
-    """Args:
-    encoder: the network.
-    layout: `grid:N`, the map that is given.
-    then: the transform of the last grid's features.
-    learning_rate: of these stages.
+    """The stages after `grid:N`, and a transform of their features.
+
+    Args:
+        encoder: the network.
+        layout: `grid:N`, the stored map.
+        then: the transform of the last grid's features.
+        learning_rate: of these stages.
     """
 
     def __init__(self, encoder: Encoder, layout: str, then: nn.Module, learning_rate: float = 1e-5) -> None:
         super().__init__()
         self.learning_rate, self.then = learning_rate, then
-        folded = encoder.for_inference()  # without batch normalisations it trains in two thirds of the time
+        folded = encoder.for_inference()  # without batch normalisation, training takes two thirds of the time
         self.encoder = nn.Sequential(*_after(folded.network, _stage(encoder, layout))).requires_grad_()
         self.width: int = encoder.network.num_features  # type: ignore[assignment]
         self._check(encoder, layout)
 
     @torch.no_grad()
     def _check(self, encoder: Encoder, layout: str) -> None:
-        """Networks whose stages do not simply follow each other are refused."""
+        """Refuse networks whose stages are not a plain sequence."""
         size = encoder.preparation().size
         pixels = torch.randn(1, 3, size, size, generator=torch.Generator().manual_seed(0))
         read = encoder.encode(pixels, [layout, "grid"])
@@ -55,21 +57,21 @@ class LaterStages(nn.Module):
             )
 
     def train(self, mode: bool = True) -> "LaterStages":
-        """What normalises, if it could not be folded, keeps its statistics: small batches would spoil them."""
+        """Normalisations that could not be folded keep their statistics: small batches would distort them."""
         super().train(mode)
         self.encoder.eval()
         return self
 
     def forward(self, features: Tensor) -> Tensor:
-        """(B, places, channels) of stage N → the last grid (B, places, features), transformed."""
+        """(B, locations, channels) of stage N → the last grid (B, locations, features), transformed."""
         transformed: Tensor = self.then(self._grid(features))
         return transformed
 
     @torch.no_grad()
     def put_into(self, encoder: Encoder, layout: str) -> Encoder:
-        """A copy of the encoder that these stages began as, ending in them as they are now.
+        """A copy of the original encoder that ends in these trained stages.
 
-        Where a normalisation was folded into its convolution, it does nothing but add the convolution's bias.
+        A normalisation that was folded into its convolution only adds the convolution's bias.
         """
         changed = copy.deepcopy(encoder)
         stages, trained = nn.Sequential(*_after(changed.network, _stage(changed, layout))), self.encoder.state_dict()
@@ -98,12 +100,12 @@ class LaterStages(nn.Module):
 
     def _grid(self, features: Tensor) -> Tensor:
         side = math.isqrt(features.shape[1])
-        given = features.view(-1, side, side, features.shape[2]).permute(0, 3, 1, 2)  # in memory channels stay last
+        given = features.view(-1, side, side, features.shape[2]).permute(0, 3, 1, 2)  # channels stay last in memory
         return annotation_vectors(self.encoder(given), self.width)
 
 
 def _stage(encoder: Encoder, layout: str) -> str:
-    """The module that ends the stage of `grid:N`."""
+    """The last module of the stage of `grid:N`."""
     listed, number = stages(encoder.network), layout.removeprefix("grid:")
     if number == layout or int(number) > len(listed):
         raise RecipeError(
@@ -115,13 +117,13 @@ def _stage(encoder: Encoder, layout: str) -> str:
 
 
 def _after(network: nn.Module, name: str) -> Iterator[nn.Module]:
-    """The modules after `name`, in the order they stand in, up to what pools the last map."""
+    """The modules after `name`, in order, up to the pooling of the last map."""
     head, _, rest = name.partition(".")
     children = list(network.named_children())
-    place = [child for child, _ in children].index(head)
+    position = [child for child, _ in children].index(head)
     if rest:
-        yield from _after(children[place][1], rest)
-    for child, module in children[place + 1 :]:
+        yield from _after(children[position][1], rest)
+    for child, module in children[position + 1 :]:
         if child in ("global_pool", "pre_logits", "head"):
             return
         yield module

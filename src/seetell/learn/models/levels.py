@@ -1,4 +1,4 @@
-"""The levels of a network's features as the parts of a sequence, and attention over them (Ren, section 3.4).
+"""The levels of a network's features as a sequence, and attention over them (Ren, section 3.4).
 
 With encoder outputs h_i and the decoder's output d_t, batch first:
 
@@ -16,21 +16,21 @@ from seetell.learn.recipes import RecipeError
 
 
 class Levels(nn.Module):
-    """Each section of a row of features mapped to one width, so that they can be read one after another.
+    """Maps each section of a feature row to one width, giving a sequence.
 
     Args:
         sections: the widths that the row is divided into, first stage first.
-        width: what each is mapped to.
-        dropout: on the features before.
+        width: of each mapped section.
+        dropout: on the features.
     """
 
     def __init__(self, sections: Sequence[int], width: int, dropout: float) -> None:
         super().__init__()
         if len(sections) < 2:
             raise RecipeError(
-                "there is only one level of features to go through",
+                "there is only one level of features to read",
                 where="[encoder] layout",
-                remedy='Set layout = "levels", or attention = false for a model that can do without',
+                remedy='Set layout = "levels", or attention = false for a model that does not need it',
             )
         self.sections = list(sections)
         self.maps = nn.ModuleList(nn.Linear(section, width) for section in sections)
@@ -43,7 +43,7 @@ class Levels(nn.Module):
 
 
 class AdditiveAttention(nn.Module):
-    """Equations 3 to 5. What does not depend on d_t, h_i W_1 + b, is computed once by `keys`.
+    """Equations 3 to 5; `keys` computes h_i W_1 + b, which does not depend on d_t, once.
 
     Args:
         outputs: width of h_i.

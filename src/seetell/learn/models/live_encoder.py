@@ -1,7 +1,7 @@
-"""A network that looks at the images while the model learns, in the place of stored features.
+"""A network that encodes images during training, instead of stored features.
 
-Every model begins with a transform of the features it is given. With a live encoder for its transform it is given
-pixels instead, and the network can be trained together with it (Kolluru, section 3.1; Ren, section 6).
+Every model starts with a transform of its features. With a live encoder as its transform it reads pixels instead, and
+the network can be fine-tuned jointly (Kolluru, section 3.1; Ren, section 6).
 """
 
 import torch
@@ -12,14 +12,16 @@ from seetell.learn.encoders.layouts import stages
 
 
 class LiveEncoder(nn.Module):
-    """Args:
-    encoder: the network.
-    layout: what the model reads of it.
-    then: the transform of its features.
-    trained: whether the network's weights are trained; its batch normalisations keep their statistics either way,
-        because batches of a few images would spoil them.
-    frozen_stages: so many of the network's stages, from the first, are left as they are.
-    learning_rate: of the network.
+    """An encoder and a transform of its features.
+
+    Args:
+        encoder: the network.
+        layout: the feature layout that the model reads.
+        then: the transform of its features.
+        trained: whether the network's weights are trained; its batch normalisations keep their statistics either way,
+            because small batches would distort them.
+        frozen_stages: how many of the network's stages, from the first, stay fixed.
+        learning_rate: of the network.
     """
 
     def __init__(
@@ -37,7 +39,7 @@ class LiveEncoder(nn.Module):
         encoder.requires_grad_(trained)
         if trained and frozen_stages:
             last = stages(encoder.network)[frozen_stages - 1][0]
-            names = [name for name, _ in encoder.network.named_parameters()]  # in the order in which they run
+            names = [name for name, _ in encoder.network.named_parameters()]  # in execution order
             end = max(i for i, name in enumerate(names) if name.startswith(f"{last}."))
             for name, parameter in encoder.network.named_parameters():
                 parameter.requires_grad_(names.index(name) > end)

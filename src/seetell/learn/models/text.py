@@ -1,22 +1,24 @@
-"""How sentences become vectors: word vectors, then a recurrent network or a mean."""
+"""From sentences to vectors: word embeddings, then a recurrent network or a mean."""
 
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from seetell.learn.models.inputs import ModelInputs
 
-class WordVectors(nn.Module):
-    """Word vectors: learned, given and frozen, or given with a learned correction.
+
+class WordEmbedding(nn.Module):
+    """Word vectors: learned, pre-trained, or pre-trained with a learned correction.
 
     Args:
         words: the size of the vocabulary; word 0 is padding and stays zero.
-        dimensions: of a learned vector; given ones have their own.
+        dimensions: width of a learned vector; pre-trained ones have their own.
         given: pre-trained vectors (words, d), if any.
-        mode: with given vectors, "frozen" or "tuned" (they start there and are trained), or "corrected" — they stay,
-            are mapped linearly to `dimensions`, and each of the first `trained` words (those of the training captions)
-            learns a correction. A word that no caption had is then still where its neighbours are.
+        mode: with pre-trained vectors: "frozen"; "tuned" (fine-tuned); or "corrected": they stay fixed, are mapped
+            linearly to `dimensions`, and each of the first `trained` words (those of the training captions) learns a
+            correction. A word that no caption contains then stays close to its neighbours.
         trained: how many words, from the first, have a correction.
     """
 
@@ -51,7 +53,7 @@ class WordVectors(nn.Module):
             self.dimensions = given.shape[1]
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """(B, T) word numbers → (B, T, dimensions)."""
+        """(B, T) word indices → (B, T, dimensions)."""
         if self.mode != "corrected":
             vectors: Tensor = self.table(tokens)
             return vectors
@@ -61,11 +63,29 @@ class WordVectors(nn.Module):
         return mapped + correction
 
 
-def run_packed(network: nn.GRU, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Run a recurrent network over sentences of differing length without spending a step on padding.
+class CaptionWords(Protocol):
+    """What the settings of every captioner say about words."""
+
+    @property
+    def word_dimensions(self) -> int: ...
+    @property
+    def freeze(self) -> bool: ...
+
+
+def caption_words(settings: CaptionWords, inputs: ModelInputs) -> WordEmbedding:
+    """The word embedding of a captioner."""
+    mode: Literal["frozen", "tuned"] = "frozen" if settings.freeze else "tuned"
+    return WordEmbedding(inputs.words, settings.word_dimensions, inputs.vectors, mode=mode)
+
+
+def run_packed(network: nn.Module, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Run a recurrent network over sentences of different lengths without computing padding.
 
     Returns every step's output (B, T, H × directions) and the final state of the last layer (B, H × directions).
     """
+    if not isinstance(network, nn.GRU):  # its counterpart in an exported graph, which takes the lengths itself
+        steps, final = network(words, lengths)
+        return steps, final
     packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
     outputs, final = network(packed)
     steps, _ = pad_packed_sequence(outputs, batch_first=True, total_length=words.shape[1])

@@ -1,10 +1,10 @@
-"""The two-branch embedding network of Kolluru, section 3.1: fully connected layers over given features of each side.
+"""The two-branch embedding network of Kolluru, section 3.1: fully connected layers over fixed features of each side.
 
     branch(x) = normalise(BN(W_n … ReLU(W_1 x)))
 
-The image side reads the network's penultimate vector, the text side the mean of the sentence's GloVe vectors: a bag
-of words, as the paper says. ReLU and dropout (keep probability 0.5) follow every layer but the last, after which
-comes batch normalisation without ReLU, then the L2 norm.
+The image side reads the network's penultimate vector, the text side the mean of the sentence's GloVe vectors, a bag
+of words. ReLU and dropout (keep probability 0.5) follow every layer but the last, which is followed by batch
+normalisation without ReLU, then by L2 normalisation.
 
 Departures: the paper does not give the widths of its layers; 2,048 and 512 are those of Wang et al., whose network
 it follows.
@@ -12,12 +12,13 @@ it follows.
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
 
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from seetell.learn.models.text import WordVectors, mean_over_words
+from seetell.learn.models.inputs import ModelInputs
+from seetell.learn.models.text import WordEmbedding, mean_over_words
+from seetell.learn.recipes.model_settings import TwoBranchSettings
 
 
 def branch(widths: Sequence[int], dropout: float) -> nn.Sequential:
@@ -29,36 +30,25 @@ def branch(widths: Sequence[int], dropout: float) -> nn.Sequential:
 
 
 class TwoBranch(nn.Module):
-    """Args:
-    features: width of the image features.
-    words: size of the vocabulary.
-    layers: widths of each branch's layers; the last is that of the shared space.
-    dropout: share of units dropped after each ReLU.
-    vectors: the word vectors, which stay as they are; learned ones where none are given.
+    """A branch of fully connected layers per side.
+
+    Args:
+        settings: see `TwoBranchSettings`.
+        inputs: `features` is the width of the image features; `vectors` stay fixed.
     """
 
-    def __init__(
-        self,
-        features: int,
-        words: int,
-        transform: nn.Module,
-        layers: Sequence[int] = (2048, 512),
-        dropout: float = 0.5,
-        word_dimensions: int = 300,
-        vectors: Tensor | None = None,
-        similarity: Literal["cosine", "order", "euclidean"] = "euclidean",
-    ) -> None:
+    def __init__(self, settings: TwoBranchSettings, inputs: ModelInputs) -> None:
         super().__init__()
-        self.similarity, self.dimensions = similarity, layers[-1]
-        self.transform = transform
-        self.words = WordVectors(words, word_dimensions, vectors, mode="frozen")
-        self.image_branch = branch([features, *layers], dropout)
-        self.text_branch = branch([self.words.dimensions, *layers], dropout)
+        self.similarity, self.dimensions = settings.similarity, settings.layers[-1]
+        self.transform = inputs.transform
+        self.words = WordEmbedding(inputs.words, settings.word_dimensions, inputs.vectors, mode="frozen")
+        self.image_branch = branch([inputs.features, *settings.layers], settings.dropout)
+        self.text_branch = branch([self.words.dimensions, *settings.layers], settings.dropout)
 
     def images(self, features: Tensor) -> Tensor:
         """(B, features) → (B, layers[-1])."""
         return normalize(self.image_branch(self.transform(features)), dim=1)
 
     def texts(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) word numbers and (B,) lengths → (B, layers[-1])."""
+        """(B, T) word indices and (B,) lengths → (B, layers[-1])."""
         return normalize(self.text_branch(mean_over_words(self.words(tokens), lengths)), dim=1)

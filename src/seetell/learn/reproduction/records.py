@@ -20,7 +20,7 @@ import seetell
 from seetell.errors import SeetellError
 from seetell.files import write_file
 from seetell.learn.reproduction.portable import portable
-from seetell.learn.training.curves import flat
+from seetell.metrics.flatten import flatten_metrics
 from seetell.settings import Settings, plain, read
 
 FORMAT = 2
@@ -119,9 +119,9 @@ class RowRecord(Settings, frozen=True, kw_only=True):
         return stem(self.row, self.dataset, self.seed)
 
     @property
-    def flat(self) -> dict[str, float]:
+    def flatten_metrics(self) -> dict[str, float]:
         """All figures of the row by name, including its cost."""
-        figures = {**flat(self.metrics), "seconds": self.seconds, "epochs": float(len(self.history))}
+        figures = {**flatten_metrics(self.metrics), "seconds": self.seconds, "epochs": float(len(self.history))}
         trained = sum(epoch["seconds"] for epoch in self.history)
         if trained:
             figures["samples_per_second"] = sum(epoch["samples"] for epoch in self.history) / trained
@@ -167,7 +167,7 @@ class RowRecord(Settings, frozen=True, kw_only=True):
         if not record.request.data:
             raise _damaged(path, "request.data names no dataset")
         losses = {f"history[{number}].loss": epoch["loss"] for number, epoch in enumerate(record.history)}
-        for key, value in (flat({"metrics": record.metrics}) | losses).items():
+        for key, value in (flatten_metrics({"metrics": record.metrics}) | losses).items():
             if not math.isfinite(value):
                 raise _damaged(path, f"{key} is {value}; expected a finite number")
         return record

@@ -19,8 +19,8 @@ from seetell.learn.reproduction.pages.table import table_records, write_table_pa
 from seetell.learn.reproduction.rows import Reproduction, finished, run_row
 from seetell.learn.reproduction.tables import FILES, Row, label
 from seetell.learn.tasks.captioning.sheets import write_attention_sheets
-from seetell.learn.training.run import Run, open_data
-from seetell.progress import SILENT
+from seetell.learn.training.features import open_data
+from seetell.learn.training.run import Run
 
 SHOWN = 3  # drawn images whose attention is shown
 
@@ -102,7 +102,7 @@ def _attention_sheets(request: Reproduction) -> None:
     records: list[Record] = []
     seen = {}
     for name, run in runs.items():
-        training_data = run.training_data(shown, "test", root=request.store, progress=SILENT)
+        training_data = run.encode(shown, "test", store=request.store)
         records, images = training_data.split("test", lambda record: True)
         seen[name] = (run, images)
     write_attention_sheets(seen, records, range(len(records)), request.out, prefix=f"{request.table.name}-")

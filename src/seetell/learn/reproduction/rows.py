@@ -11,18 +11,28 @@ import torch
 
 from seetell.data import Dataset
 from seetell.errors import SeetellError
+from seetell.evaluation import EvaluationOptions
 from seetell.learn.losses import started_above
-from seetell.learn.recipes import Recipe, load
+from seetell.learn.recipes import Recipe, load_recipe
 from seetell.learn.reproduction import baseline_rows
 from seetell.learn.reproduction.pages.captions import example_captions
 from seetell.learn.reproduction.portable import portable_spec
 from seetell.learn.reproduction.records import FORMAT, Request, RowRecord, software, stem
 from seetell.learn.reproduction.tables import PublishedTable, Row, label
-from seetell.learn.tasks.captioning.predictions import PREDICTIONS, read_predictions
+from seetell.learn.tasks.captioning.predictions import (
+    PREDICTIONS,
+    CaptionPrediction,
+    read_predictions,
+    write_predictions,
+)
 from seetell.learn.tasks.tagging.figures import Predictions, summary
 from seetell.learn.training.checkpoints import read_json
+from seetell.learn.training.evaluate import evaluate
+from seetell.learn.training.features import dataset_kind, open_data
 from seetell.learn.training.loop import State
-from seetell.learn.training.run import Run, find_task, open_data, train
+from seetell.learn.training.run import Run
+from seetell.learn.training.task import Evaluation
+from seetell.learn.training.train import train
 from seetell.progress import SILENT, Progress
 from seetell.runtime import open_model
 
@@ -59,7 +69,7 @@ class Reproduction:
     @property
     def kind(self) -> str:
         """The name of the dataset: `flickr8k`."""
-        return self.dataset or self.data[0].partition(":")[0]
+        return dataset_kind(self.data, self.dataset or None)
 
     def folder(self, row: str, seed: int) -> Path:
         """The folder of a run."""
@@ -73,7 +83,7 @@ class Reproduction:
         """A row's recipe with all settings."""
         start = [f"training.start_from={self.trained(row.starts_from, seed)}"] if row.starts_from else []
         settings = [*row.settings_with(self.files), *start, *self.settings, f"training.seed={seed}"]
-        return load(row.recipe, dataset=self.kind, budget=self.budget, settings=settings)
+        return load_recipe(row.recipe, dataset=self.kind, budget=self.budget, settings=settings)
 
     def trained(self, row: str, seed: int) -> Path:
         """The folder of a finished run that another row needs."""
@@ -110,23 +120,26 @@ def run_row(request: Reproduction, row: Row, seed: int) -> RowRecord:
 
 
 def _baseline(request: Reproduction, row: Row, seed: int, folder: Path) -> RowRecord:
-    options = {"predictions": folder / PREDICTIONS}
     if row.untrained == "template":
+        recipe = load_recipe("best-tags", dataset="coco")
         with open_model() as model:
-            result = baseline_rows.template(model, request.data, options, progress=request.progress)
-        return _record(request, row, seed, load("best-tags", dataset="coco"), result, {})
-    recipe = load("merge", dataset=request.kind, budget=request.budget, settings=request.settings)
-    result = baseline_rows.consensus(recipe, request.data, options, store=request.store, progress=request.progress)
-    return _record(request, row, seed, recipe, result, {})
+            result, fingerprint = baseline_rows.template(model, request.data, progress=request.progress)
+    else:
+        recipe = load_recipe("merge", dataset=request.kind, budget=request.budget, settings=request.settings)
+        result, fingerprint = baseline_rows.consensus(
+            recipe, request.data, store=request.store, progress=request.progress
+        )
+    _write_predictions(result, "captioning", folder)
+    return _record(request, row, seed, recipe, result, {"encoder_fingerprint": fingerprint})
 
 
 def _model(request: Reproduction, row: Row, seed: int, folder: Path) -> RowRecord:
-    options: dict[str, Any] = {"predictions": folder / PREDICTIONS}
     run = _tested_run(request, row, seed) if row.tests else _trained_run(request, row, seed, folder)
-    training_data = run.training_data(request.data, "test", root=request.store, progress=request.progress)
-    if run.recipe.task == "retrieval":
-        options["folds"] = max(1, round(len(training_data.dataset.split("test")) / RANKED))
-    result = find_task(run.recipe.task).evaluate(run, training_data, "test", options)
+    dataset = open_data(request.data)
+    folds = max(1, round(len(dataset.split("test")) / RANKED)) if run.recipe.task == "retrieval" else 1
+    options = EvaluationOptions(folds=folds)
+    result = evaluate(run, dataset, "test", options, store=request.store, progress=request.progress)
+    _write_predictions(result, run.recipe.task, folder)
     return _record(request, row, seed, run.recipe, result, read_json(run.path / "run.json"), run.history())
 
 
@@ -137,9 +150,8 @@ def _trained_run(request: Reproduction, row: Row, seed: int, folder: Path) -> Ru
         request.data,
         folder,
         resume=(folder / "run.json").exists(),
-        root=request.store,
+        store=request.store,
         progress=request.progress,
-        say=request.progress.message,
         stop=_until_started(recipe) if request.table.stop_when_started else (lambda state: False),
     )
 
@@ -147,8 +159,15 @@ def _trained_run(request: Reproduction, row: Row, seed: int, folder: Path) -> Ru
 def _tested_run(request: Reproduction, row: Row, seed: int) -> Run:
     """The run of another row, with this row's decoding and model settings."""
     run = Run.open(request.trained(row.tests, seed))
-    decoding, model = {**run.recipe.decoding, **row.decoding}, {**run.recipe.model, **row.model}
-    return replace(run, recipe=replace(run.recipe, decoding=decoding, model=model))
+    return replace(run, recipe=run.recipe.with_settings(decoding=row.decoding, model=row.model))
+
+
+def _write_predictions(result: Evaluation, task: str, folder: Path) -> None:
+    """Keep the predictions of a test in the run's folder, for examples and plots."""
+    if task == "captioning":
+        write_predictions(folder / PREDICTIONS, [CaptionPrediction.of(each) for each in result.predictions])
+    elif task == "tagging":
+        Predictions.of(result.predictions).write(folder / PREDICTIONS)
 
 
 def _record(
@@ -156,21 +175,21 @@ def _record(
     row: Row,
     seed: int,
     recipe: Recipe,
-    result: Mapping[str, Any],
+    result: Evaluation,
     described: Mapping[str, Any],
     history: Sequence[Any] = (),
 ) -> RowRecord:
     """The record of a finished row.
 
     Args:
-        described: the `run.json` of the run whose model was tested.
+        described: the `run.json` of the run whose model was tested; of a baseline the encoder's fingerprint alone.
     """
     settings = {key: value for key, value in recipe.to_json().items() if key not in ("published", "tune", "about")}
     if row.starts_from:
         settings["training"]["start_from"] = row.starts_from
     encoder = {key: settings["encoder"][key] for key in ("name", "layout", "crops", "view", "size")}
-    fingerprint = described.get("encoder_fingerprint") or result["encoder_fingerprint"]
-    metrics = {**result["metrics"], **(_started(history, recipe) if recipe.task == "retrieval" else {})}
+    fingerprint = described["encoder_fingerprint"]
+    metrics = {**result.metrics, **(_started(history, recipe) if recipe.task == "retrieval" else {})}
     trained = [] if row.tests else list(history)
     return RowRecord(
         table=request.table.name,
@@ -185,12 +204,12 @@ def _record(
         settings=settings,
         software={**software(), "threads": torch.get_num_threads()},
         parameters=0 if row.untrained else described["parameters"],
-        images=result["images"],
-        protocol=result["protocol"],
+        images=result.images,
+        protocol=result.protocol,
         metrics=metrics,
         seconds=round(sum(epoch["seconds"] for epoch in trained), 1),
-        seconds_decoding=result.get("seconds_decoding", 0.0),
-        notes=list(result.get("notes", ())),
+        seconds_decoding=round(result.seconds or 0.0, 4),
+        notes=list(result.notes),
         figures=_figures(request, row, seed),
         history=trained,
     )

@@ -1,4 +1,4 @@
-"""Random crops and mirror images, for training from images (Ren, section 4.2)."""
+"""Random crops and mirroring, for training from images (Ren, section 4.2)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,10 @@ RESAMPLING = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling
 
 
 def random_pixels(image: Image.Image, preparation: Preparation, random: np.random.Generator) -> NDArray[np.uint8]:
-    """An image as the network may see it in training: H × W × 3, not yet scaled.
+    """A random view of an image for training: H × W × 3, not yet scaled.
 
-    Resized as for evaluation, then a square is cut from anywhere in it and mirrored half of the time. Where evaluation
-    leaves no room to move (it resizes to the size of its square), the image is made an eighth larger first.
+    Resized as for evaluation, then cropped to a random square, which is mirrored half of the time. Where evaluation
+    resizes to the size of its square, the image is made an eighth larger first, so that crops differ.
     """
     size = preparation.size
     target = max(preparation.resize, round(size * 9 / 8))

@@ -18,7 +18,7 @@ Batch = TypeVar("Batch")
 
 
 class Sequences:
-    """Many sequences of numbers, stored end to end."""
+    """Many sequences of integers, stored end to end."""
 
     def __init__(self, sequences: Iterable[Sequence[int]]) -> None:
         listed = [np.asarray(s, dtype=np.int32) for s in sequences]
@@ -34,17 +34,17 @@ class Sequences:
         return self.values[start : start + self.lengths[index]]
 
     def pad(self, indices: np.ndarray, fill: int = 0) -> tuple[Tensor, Tensor]:
-        """The chosen sequences as one matrix, filled up to the longest among them, and their lengths."""
+        """The chosen sequences as one matrix, padded to the longest of them, and their lengths."""
         lengths = self.lengths[indices]
         columns = np.arange(lengths.max(initial=0))
         inside = columns < lengths[:, None]
-        places = np.where(inside, self.starts[indices][:, None] + columns, 0)
-        matrix = np.where(inside, self.values[places], fill)
+        positions = np.where(inside, self.starts[indices][:, None] + columns, 0)
+        matrix = np.where(inside, self.values[positions], fill)
         return torch.from_numpy(matrix.astype(np.int64)), torch.from_numpy(lengths)
 
 
 def chunks(order: np.ndarray, size: int) -> list[np.ndarray]:
-    """Cut into batches of `size`; a last one of a single sample joins its neighbour (it has nothing to contrast)."""
+    """Cut into batches of `size`; a single sample left over joins the last batch (it has nothing to contrast)."""
     parts = [order[start : start + size] for start in range(0, len(order), size)]
     if len(parts) > 1 and len(parts[-1]) == 1:
         parts[-2:] = [np.concatenate(parts[-2:])]
@@ -52,7 +52,7 @@ def chunks(order: np.ndarray, size: int) -> list[np.ndarray]:
 
 
 def one_caption(owners: np.ndarray, size: int, random: np.random.Generator) -> list[np.ndarray]:
-    """Batches of caption numbers in which each image comes once an epoch, with one of its captions at random.
+    """Batches of caption indices with each image once per epoch, with one of its captions at random.
 
     Args:
         owners: the image of each caption.
@@ -63,13 +63,13 @@ def one_caption(owners: np.ndarray, size: int, random: np.random.Generator) -> l
 
 
 def all_captions(owners: np.ndarray, size: int, random: np.random.Generator) -> list[np.ndarray]:
-    """Batches in which every caption comes once an epoch."""
+    """Batches with every caption once per epoch."""
     return chunks(random.permutation(len(owners)), size)
 
 
 def together(owners: np.ndarray, size: int, random: np.random.Generator) -> list[np.ndarray]:
-    """Batches of about `size` captions in which every caption comes once an epoch, an image's all in one batch: the
-    image side then computes each image once an epoch."""
+    """Batches of about `size` captions with every caption once per epoch, all captions of an image in one batch: the
+    image side then computes each image once per epoch."""
     images = random.permutation(np.unique(owners))
     each = max(2, round(size * len(images) / max(1, len(owners))))
     return [np.flatnonzero(np.isin(owners, some)) for some in chunks(images, each)]
@@ -78,8 +78,8 @@ def together(owners: np.ndarray, size: int, random: np.random.Generator) -> list
 def length_buckets(lengths: np.ndarray, size: int, random: np.random.Generator) -> list[np.ndarray]:
     """Batches of samples of one length (Xu, section 4.3): no step is spent on padding.
 
-    What is left over of each length is gathered, in order of length, into batches of nearly one length, so that no
-    sample is left out and no batch is tiny.
+    What is left over of each length is gathered, in order of length, into batches of nearly one length, so that every
+    sample is used and no batch is tiny.
     """
     batches: list[np.ndarray] = []
     rest: list[np.ndarray] = []
@@ -93,7 +93,7 @@ def length_buckets(lengths: np.ndarray, size: int, random: np.random.Generator) 
 
 
 def prefetch(items: Iterable[Item], make: Callable[[Item], Batch], depth: int = 3) -> Iterator[tuple[Item, Batch]]:
-    """Make batches in a thread, `depth` ahead of whoever uses them; an error there is raised here."""
+    """Make batches in a thread, `depth` ahead of the consumer; an error there is raised here."""
     ready: queue.Queue[tuple[Item, Batch] | BaseException | None] = queue.Queue(depth)
     closed = threading.Event()
 

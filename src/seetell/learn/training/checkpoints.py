@@ -1,12 +1,12 @@
-"""Checkpoints: JSON, safetensors and UTF-8 text, written so that a kill at any moment leaves a whole one behind.
+"""Checkpoints: JSON, safetensors and UTF-8 text, written so that a kill at any moment leaves a complete one.
 
 A run's folder::
 
-    run.json                what was asked: recipe, datasets, encoder, versions
+    run.json                recipe, datasets, encoder, versions
     vocabulary.txt          the words or labels, where the model has any
-    history.jsonl           one line an epoch
+    history.jsonl           one line per epoch
     last/<n>/  best/<n>/    model.safetensors, training.safetensors, state.json
-    last.json  best.json    which <n> is meant: replaced in one step, so a reader never sees half a checkpoint
+    last.json  best.json    the current <n>: replaced atomically, so a reader never sees half a checkpoint
 
 Nothing is pickled: an optimiser's tensors go into safetensors, its numbers into JSON.
 """
@@ -24,18 +24,18 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from seetell.errors import SeetellError
-from seetell.learn.files import write_text
+from seetell.files import write_file
 
 FORMAT = 1
 
 
 class CheckpointError(SeetellError):
-    """A run's folder that cannot be read, or belongs to another run."""
+    """A run's folder that cannot be read, or that another version wrote."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What one moment of training consists of."""
+    """The state of training at one moment."""
 
     model: Mapping[str, Tensor]
     training: Mapping[str, Tensor]  # optimiser, running average of the weights, …
@@ -43,10 +43,12 @@ class Checkpoint:
 
 
 def write_json(path: Path, content: Any) -> None:
-    write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    """Write JSON atomically."""
+    write_file(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n", sync=True)
 
 
 def read_json(path: Path) -> Any:
+    """Read JSON; what is missing or damaged is a `CheckpointError`."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -56,7 +58,7 @@ def read_json(path: Path) -> Any:
 
 
 def save(run: Path, name: str, checkpoint: Checkpoint) -> None:
-    """Store a checkpoint under `name` ("last" or "best"), replacing the one before only when it is whole."""
+    """Store a checkpoint under `name` ("last" or "best"), replacing the previous one only when it is complete."""
     pointer = run / f"{name}.json"
     previous = read_json(pointer)["number"] if pointer.exists() else None
     number = (previous or 0) + 1
@@ -77,7 +79,7 @@ def exists(run: Path, name: str) -> bool:
 
 
 def state(run: Path, name: str) -> dict[str, Any]:
-    """What a checkpoint says of training, without its tensors."""
+    """The training state of a checkpoint, without its tensors."""
     folder = _folder(run, name)
     content: dict[str, Any] = read_json(folder / "state.json")
     if content.pop("format") != FORMAT:
@@ -92,8 +94,8 @@ def _folder(run: Path, name: str) -> Path:
 
 
 def load(run: Path, name: str) -> Checkpoint:
-    """Read a checkpoint; a damaged one is refused with its file named."""
-    folder, told = _folder(run, name), state(run, name)
+    """Read a checkpoint; a damaged one is an error that names the file."""
+    folder, progress = _folder(run, name), state(run, name)
     tensors = []
     for file in ("model", "training"):
         path = folder / f"{file}.safetensors"
@@ -101,11 +103,11 @@ def load(run: Path, name: str) -> Checkpoint:
             tensors.append(load_file(path))
         except (SafetensorError, OSError) as error:
             raise CheckpointError(f"this checkpoint is damaged ({error})", where=str(path)) from None
-    return Checkpoint(tensors[0], tensors[1], told)
+    return Checkpoint(tensors[0], tensors[1], progress)
 
 
 def model_weights(run: Path, name: str) -> dict[str, Tensor]:
-    """The weights of a checkpoint's model, as the model calls them."""
+    """The weights of a checkpoint's model, by the model's own names."""
     weights = load(run, name).model
     return {key.removeprefix("model."): value for key, value in weights.items() if key.startswith("model.")}
 
@@ -125,7 +127,7 @@ def flatten_optimiser(optimiser: torch.optim.Optimizer) -> tuple[dict[str, Tenso
 
 
 def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor], rest: Mapping[str, Any]) -> None:
-    """Put back what `flatten_optimiser` took out."""
+    """Restore what `flatten_optimiser` took out."""
     state: dict[int, dict[str, Any]] = {}
     for name, value in tensors.items():
         if name.startswith("optimiser."):

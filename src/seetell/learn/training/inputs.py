@@ -1,4 +1,4 @@
-"""What a task reads of an image while it trains: features from the store, or the image itself."""
+"""What a model reads of an image in training: features from the store, or the pixels."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,18 +12,18 @@ from torch import Tensor
 from seetell.data import Record
 from seetell.images import Preparation, decode
 from seetell.learn.encoders import FeatureStore
-from seetell.learn.encoders.keys import usable_cores
 from seetell.learn.encoders.pipeline import scale
 from seetell.learn.training.augmentation import random_pixels
+from seetell.util import usable_cores
 
 
 class ImageInputs(Protocol):
-    """ImageSource inputs of one split, by position."""
+    """The image inputs of one split, by index."""
 
     def __len__(self) -> int: ...
 
     def batch(self, indices: np.ndarray, random: np.random.Generator | None = None) -> Tensor:
-        """The inputs of some images; a random generator is given in training, for augmentation."""
+        """The inputs of some images; in training with a random generator, for augmentation."""
         ...
 
 
@@ -31,7 +31,7 @@ class StoredFeatures:
     """Rows of a feature store, as 32-bit floats.
 
     Args:
-        mirrored: features of the same images' mirror images; in training, half of the images are read from there.
+        mirrored: features of the mirrored images; in training, half of the images are read from there.
     """
 
     def __init__(self, store: FeatureStore, rows: np.ndarray, mirrored: "StoredFeatures | None" = None) -> None:
@@ -43,16 +43,16 @@ class StoredFeatures:
     def batch(self, indices: np.ndarray, random: np.random.Generator | None = None) -> Tensor:
         features = self.store.tensor(self.rows[indices])
         if self.mirrored is not None and random is not None:
-            turned = np.flatnonzero(random.random(len(indices)) < 0.5)
-            features[turned] = self.mirrored.batch(indices[turned])
+            flipped = np.flatnonzero(random.random(len(indices)) < 0.5)
+            features[flipped] = self.mirrored.batch(indices[flipped])
         return features
 
 
 class LiveImages:
-    """Images, decoded and prepared when they are asked for: (B, 3, H, W), scaled.
+    """Images, decoded and prepared on demand: (B, 3, H, W), scaled.
 
     Args:
-        augment: in training, random crops and mirror images.
+        augment: random crops and mirroring in training.
     """
 
     def __init__(self, records: Sequence[Record], preparation: Preparation, *, augment: bool) -> None:
@@ -63,8 +63,8 @@ class LiveImages:
         return len(self.records)
 
     def batch(self, indices: np.ndarray, random: np.random.Generator | None = None) -> Tensor:
-        chances = [None] * len(indices) if random is None or not self.augment else random.spawn(len(indices))
-        pixels = list(self.pool.map(self._pixels, indices.tolist(), chances))
+        generators = [None] * len(indices) if random is None or not self.augment else random.spawn(len(indices))
+        pixels = list(self.pool.map(self._pixels, indices.tolist(), generators))
         return scale(torch.from_numpy(np.stack(pixels)), self.preparation)
 
     def _pixels(self, index: int, random: np.random.Generator | None) -> NDArray[np.uint8]:
@@ -77,5 +77,5 @@ class LiveImages:
 
 
 def in_batches(count: int, size: int) -> Sequence[np.ndarray]:
-    """Positions 0 … count−1, in order, a batch at a time."""
+    """The indices 0 … count−1, in order, in batches."""
     return [np.arange(start, min(start + size, count)) for start in range(0, count, size)]

@@ -1,12 +1,12 @@
-"""The training loop: phases, epochs, validation, checkpoints, exact resume. It knows no model.
+"""The training loop: phases, epochs, validation, checkpoints, exact resume. It works with any `Task`.
 
-All randomness is derived from (seed, phase, epoch, step), never carried along: a run that is stopped at any step and
+All randomness is derived from (seed, phase, epoch, step), never carried over: a run that is stopped at any step and
 resumed on the same machine continues bit for bit.
 """
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,15 +18,15 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from seetell.errors import SeetellError
-from seetell.learn.recipes import Phase, Recipe
-from seetell.learn.tasks.base import Task, Validation
+from seetell.learn.recipes import Phase, Recipe, TrainingSettings
 from seetell.learn.training import checkpoints
 from seetell.learn.training.batching import prefetch
 from seetell.learn.training.checkpoints import Checkpoint
+from seetell.learn.training.task import Task, Validation
 from seetell.progress import SILENT, Progress
 
 SAVE_EVERY = 600.0  # seconds between checkpoints within an epoch
-SCALED = "16-mixed"  # the precision whose gradients overflow now and then; such steps are left out
+SCALED = "16-mixed"  # the precision whose gradients overflow now and then; such steps are skipped
 
 
 class DivergedError(SeetellError):
@@ -35,7 +35,7 @@ class DivergedError(SeetellError):
 
 @dataclass
 class State:
-    """Where training stands."""
+    """How far training is."""
 
     phase: int = 0
     epoch: int = 0  # of the phase, from 0
@@ -49,12 +49,12 @@ class State:
 
 
 class KeptWeights:
-    """The weights that are validated and kept, where those are not the trained ones as they stand: their exponential
-    moving average, which often validates better, or a mixture with what the phase began with, or both.
+    """The weights that are validated and saved, where they differ from the trained ones: their exponential moving
+    average, which often validates better, an interpolation with the weights the phase started from, or both.
 
     Args:
-        decay: of the average; 0: there is none.
-        blend: the share of the phase's first weights.
+        decay: of the average; 0: no average.
+        blend: the share of the weights the phase started from.
     """
 
     def __init__(self, module: nn.Module, decay: float, blend: float) -> None:
@@ -74,7 +74,7 @@ class KeptWeights:
                     self.average[name].lerp_(parameter, 1 - decay)
 
     def values(self) -> dict[str, Tensor]:
-        """What is kept of the weights that are trained; empty where it is those weights themselves."""
+        """The weights to save in place of the trained ones; empty where these are saved as they are."""
         if not self.blend:
             return self.average
         trained = self.average or {n: p.detach() for n, p in self.module.named_parameters() if n in self.first}
@@ -82,7 +82,7 @@ class KeptWeights:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """The module with these weights, for a while."""
+        """Use these weights in the module within the block."""
         values = self.values()
         parameters = {n: p for n, p in self.module.named_parameters() if n in values}
         trained = {name: p.detach().clone() for name, p in parameters.items()}
@@ -97,7 +97,7 @@ class KeptWeights:
                     parameter.copy_(trained[name])
 
     def tensors(self) -> dict[str, Tensor]:
-        """What a checkpoint must remember."""
+        """What a checkpoint must hold."""
         return {f"{kind}.{n}": value for kind in ("average", "first") for n, value in getattr(self, kind).items()}
 
     def restore(self, tensors: Mapping[str, Tensor], updates: int) -> None:
@@ -112,7 +112,8 @@ class Loop:
     """Trains a task by a recipe into a run's folder.
 
     Args:
-        stop: called after every step with the state; training stops there, as if killed, when it says so.
+        log: called with the history after every epoch.
+        stop: called with the state after every step; training stops there, as if killed, when it returns True.
     """
 
     def __init__(
@@ -123,17 +124,16 @@ class Loop:
         fabric: Fabric,
         *,
         progress: Progress = SILENT,
-        say: Callable[[str], object] = lambda line: None,
-        log: Callable[[Mapping[str, Any]], object] = lambda record: None,
+        log: Callable[[Sequence[Mapping[str, Any]]], object] = lambda history: None,
         stop: Callable[[State], bool] = lambda state: False,
     ) -> None:
         self.task, self.recipe, self.run, self.fabric = task, recipe, run, fabric
-        self.progress, self.say, self.log, self.stop = progress, say, log, stop
+        self.progress, self.log, self.stop = progress, log, stop
         self.state = State()
         self.task.to(fabric.device)
 
     def fit(self, *, resume: bool = False) -> list[dict[str, Any]]:
-        """Train every phase to its end, and return the history, a record an epoch."""
+        """Train every phase to its end, and return the history: one record per epoch."""
         checkpoint = checkpoints.load(self.run, "last") if resume and checkpoints.exists(self.run, "last") else None
         if checkpoint is not None:
             self.state = State(**checkpoint.state["progress"])
@@ -153,7 +153,7 @@ class Loop:
             self.task.load_state_dict(checkpoint.model)
         elif state.phase > 0:
             self._load_model(checkpoints.load(self.run, "best"))
-        optimiser = make_optimiser(settings.optimiser, self.task.parameter_groups(phase.learning_rate), settings)
+        optimiser = make_optimiser(settings, self.task.parameter_groups(phase.learning_rate))
         kept = KeptWeights(self.task, settings.average, phase.blend)
         if checkpoint is not None:
             checkpoints.restore_optimiser(optimiser, checkpoint.training, checkpoint.state["optimiser"])
@@ -167,18 +167,18 @@ class Loop:
         return True
 
     def _epoch(self, phase: Phase, module: nn.Module, optimiser: torch.optim.Optimizer, kept: KeptWeights) -> bool:
-        state, fabric, settings = self.state, self.fabric, self.recipe.training
-        seed = (settings.seed, state.phase, state.epoch)
+        """Train the rest of an epoch; False when it was stopped."""
+        state, fabric = self.state, self.fabric
+        seed = (self.recipe.training.seed, state.phase, state.epoch)
         plan = self.task.plan(phase, np.random.default_rng(seed))
-        steps = len(plan) // fabric.world_size  # every process makes as many
+        steps = len(plan) // fabric.world_size  # the same number in every process
         todo = [(step, plan[step * fabric.world_size + fabric.global_rank]) for step in range(state.step, steps)]
         batches = prefetch(
             todo, lambda item: self.task.collate(item[1], np.random.default_rng((*seed, item[0], fabric.global_rank)))
         )
-        base = state.epoch * steps
+        first, total = state.epoch * steps, phase.epochs * steps
         saved = started = time.monotonic()
         before = state.seconds
-        total = phase.epochs * steps
         self.task.train()
         name = f"Epoch {state.epoch + 1}/{phase.epochs}" + (
             f", phase {state.phase + 1}/{len(self.recipe.phases)}" if len(self.recipe.phases) > 1 else ""
@@ -186,24 +186,11 @@ class Loop:
         with self.progress.task(name, total=steps, unit="batches", skipped=state.step) as shown:
             for (step, _), batch in batches:
                 torch.manual_seed(_mixed((*seed, step, fabric.global_rank)))
-                factor = rate_factor(phase, (base + step) / total)
+                factor = rate_factor(phase, (first + step) / total)
                 for group in optimiser.param_groups:
                     group["lr"] = group["initial_lr"] * factor
-                batch = fabric.to_device(batch)
-                loss, logs = module(batch)
-                optimiser.zero_grad(set_to_none=True)
-                fabric.backward(loss)
-                value = float(loss.detach())
-                self._finite("loss", value, step)
-                if settings.clip:
-                    norm = fabric.clip_gradients(module, optimiser, max_norm=settings.clip, error_if_nonfinite=False)
-                    if norm is not None and settings.precision != SCALED:  # clipped, an infinite one would be nothing
-                        self._finite("gradient", float(norm), step)
-                optimiser.step()
+                logs = self._step(module, optimiser, fabric.to_device(batch), step)
                 kept.update()
-                size = self.task.size(batch)
-                state.loss += value * size
-                state.samples += size
                 state.step = step + 1
                 now = time.monotonic()
                 state.seconds = before + now - started
@@ -215,7 +202,26 @@ class Loop:
                     self._save_last(optimiser, kept)
         return True
 
-    def _finite(self, what: str, value: float, step: int) -> None:
+    def _step(self, module: nn.Module, optimiser: torch.optim.Optimizer, batch: Any, step: int) -> Mapping[str, Tensor]:
+        """One batch: loss, gradients, update."""
+        fabric, settings = self.fabric, self.recipe.training
+        loss, logs = module(batch)
+        optimiser.zero_grad(set_to_none=True)
+        fabric.backward(loss)
+        value = float(loss.detach())
+        self._check_finite("loss", value, step)
+        if settings.clip:
+            norm = fabric.clip_gradients(module, optimiser, max_norm=settings.clip, error_if_nonfinite=False)
+            if norm is not None and settings.precision != SCALED:  # once clipped, an infinite norm is no longer visible
+                self._check_finite("gradient", float(norm), step)
+        optimiser.step()
+        size = self.task.size(batch)
+        self.state.loss += value * size
+        self.state.samples += size
+        found: Mapping[str, Tensor] = logs
+        return found
+
+    def _check_finite(self, what: str, value: float, step: int) -> None:
         if not math.isfinite(value):
             clip = "" if self.recipe.training.clip else " or clip gradients (--set training.clip=2)"
             raise DivergedError(
@@ -255,14 +261,14 @@ class Loop:
         state.history.append(record)
         if advice := self.task.advice(state.history):
             record["advice"] = advice
-            self.say(advice)
+            self.progress.message(advice)
         state.epoch += 1
         state.step, state.loss, state.samples, state.seconds = 0, 0.0, 0, 0.0
         if improved and self.fabric.is_global_zero:
             weights = {**self.task.state_dict(), **kept.values()}
             where = {"phase": record["phase"], "epoch": record["epoch"]}
             checkpoints.save(self.run, "best", Checkpoint(weights, {}, {**where, "score": validation.score}))
-        self.log(record)
+        self.log(state.history)
 
     def _save_last(self, optimiser: torch.optim.Optimizer, kept: KeptWeights) -> None:
         if not self.fabric.is_global_zero:
@@ -272,27 +278,27 @@ class Loop:
         checkpoints.save(self.run, "last", Checkpoint(self.task.state_dict(), tensors | kept.tensors(), state))
 
     def _load_model(self, checkpoint: Checkpoint) -> None:
-        """Take the model from a checkpoint; the loss starts anew, because another phase may have another."""
+        """Take the model from a checkpoint, without the loss: every phase has its own."""
         model = {k.removeprefix("model."): v for k, v in checkpoint.model.items() if k.startswith("model.")}
         self.task.model.load_state_dict(model)
 
 
-def make_optimiser(name: str, groups: list[dict[str, Any]], settings: Any) -> torch.optim.Optimizer:
+def make_optimiser(settings: TrainingSettings, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
     """The optimiser of a recipe; each group remembers its own learning rate for the schedule."""
     for group in groups:
         group["initial_lr"] = group["lr"]
-    match name:
+    match settings.optimiser:
         case "adam":
             return torch.optim.Adam(groups, weight_decay=settings.weight_decay, fused=True)
         case "adamw":
             return torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=True)
         case "rmsprop":
             return torch.optim.RMSprop(groups, weight_decay=settings.weight_decay)
-    raise SeetellError(f"there is no optimiser {name!r}", remedy="Choose one of: adam, adamw, rmsprop")
+    raise SeetellError(f"there is no optimiser {settings.optimiser!r}", remedy="Choose one of: adam, adamw, rmsprop")
 
 
 def rate_factor(phase: Phase, done: float) -> float:
-    """What the learning rate is multiplied with when `done` (0…1) of the phase is over."""
+    """The factor of the learning rate when a share `done` (0…1) of the phase is over."""
     if done < phase.warmup:
         return max(done / phase.warmup, 0.01)
     match phase.schedule:
@@ -305,5 +311,5 @@ def rate_factor(phase: Phase, done: float) -> float:
 
 
 def _mixed(numbers: tuple[int, ...]) -> int:
-    """One seed out of several numbers."""
+    """One seed made of several numbers."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)

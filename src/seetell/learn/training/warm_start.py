@@ -1,10 +1,10 @@
-"""Where a run begins that does not begin with nothing: the weights and words of a trained run, or of a bundle.
+"""Warm starts: training that starts from the weights and the vocabulary of a trained run or an exported model.
 
-What has the same name and shape is taken over. Rows that belong to words or labels go to the same words and labels of
-the new run, wherever these stand there; words that only the new run has keep the weights a new model gives them.
+Tensors of the same name and shape are copied. Rows of words or labels are matched by word; words that only the new run
+has keep their fresh initialisation.
 
-What must be the same for that, the model's sizes and how images and texts are read, need not be said again: it is
-taken over, too (`recipe_from`).
+The settings that must agree for this, the model's sizes and how images and texts are read, are taken over as well
+(`recipe_from`).
 """
 
 import json
@@ -19,66 +19,74 @@ from torch import Tensor, nn
 from seetell.bundle import Bundle, Head, Manifest, find_bundle, read_manifest
 from seetell.errors import SeetellError
 from seetell.learn.encoders import LayoutSpec
-from seetell.learn.export.weight_names import head_weights
-from seetell.learn.recipes import Recipe, load
+from seetell.learn.recipes import Recipe, load_recipe
 from seetell.learn.training import checkpoints
+from seetell.learn.weight_names import head_weights
+from seetell.progress import SILENT, Progress
 from seetell.text import Vocabulary
 
 HEADS = {"captioning": "captioner", "tagging": "tagger", "retrieval": "retriever"}
-SHARED = {  # what the old run and the new one must agree on; of the model everything
+SHARED = {  # settings on which the old run and the new one must agree, apart from the model, which must be the same
     "encoder": ("name", "layout", "crops", "view", "size", "transform", "components", "later_stages"),
     "text": ("tokenizer", "vectors", "extra_words"),
 }
-_COUNTS = ("words", "labels", "trained")  # of what a model is told, how many words there are
-FEWEST = 0.5  # the share of a model's weights that must be there; below it, another model was trained
+_COUNTS = ("words", "labels", "trained")  # sizes that grow with the vocabulary
+FEWEST = 0.5  # the share of a model's weights that must be found; with fewer, it is another model
 
 
 def shared_settings(recipe: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Of a recipe as JSON, what a run that starts from its weights must take over."""
+    """The settings of a recipe (as JSON) that a run which starts from its weights must share."""
     some = {section: {key: recipe[section][key] for key in keys} for section, keys in SHARED.items()}
     return {"model": dict(recipe["model"]), **some}
 
 
-def settings_of(start: str, family: str) -> dict[str, dict[str, Any]]:
-    """The shared settings of a run, or of the head of a bundle; nothing where a bundle does not tell them."""
+def settings_of(start: str, task: str) -> dict[str, dict[str, Any]]:
+    """The shared settings of a run, or of an exported model's head; empty where the model does not record them."""
     path = Path(start).expanduser()
     if (path / "run.json").exists():
         return shared_settings(checkpoints.read_json(path / "run.json")["recipe"])
-    told = _head(read_manifest(find_bundle(start)), family, start).training_settings
+    recorded = _head(read_manifest(find_bundle(start)), task, start).training_settings
     try:
-        return {section: dict(json.loads(told)[section]) for section in ("model", *SHARED)} if told else {}
+        return {section: dict(json.loads(recorded)[section]) for section in ("model", *SHARED)} if recorded else {}
     except (ValueError, KeyError, TypeError):
-        raise SeetellError("how it was trained cannot be read", where=start, remedy="Make the bundle again") from None
+        raise SeetellError(
+            "its training settings cannot be read", where=start, remedy="Export the model again"
+        ) from None
 
 
 def recipe_from(name: str | Path, start: str, *, settings: Sequence[str] = (), **how: Any) -> Recipe:
-    """A recipe as `recipes.load` reads it, for a run that starts from trained weights: sizes, and how images and
-    texts are read, are as there; `settings` come last."""
+    """A recipe for a run that starts from trained weights, with its sizes and how images and texts are read.
+
+    Args:
+        name: as for `load_recipe`, and so are `settings` (which come last) and `how`.
+        start: a run's folder, or a model by name or folder.
+    """
     settings = [*settings, f"training.start_from={json.dumps(start, ensure_ascii=False)}"]
-    recipe = load(name, settings=settings, **how)
+    recipe = load_recipe(name, settings=settings, **how)
     before = settings_of(start, recipe.task)
-    if not before or before["model"].get("kind") != recipe.model.get("kind"):
-        return recipe  # another model: what does not fit is said when the weights are loaded
+    if not before or before["model"].get("kind") != recipe.model.kind:
+        return recipe  # another model: loading its weights raises the error
     content = recipe.to_json()
     under = {section: {**content[section], **before[section]} for section in SHARED}
-    return load(name, settings=settings, under={"model": before["model"], **under}, **how)
+    return load_recipe(name, settings=settings, under={"model": before["model"], **under}, **how)
 
 
-def _head(manifest: Manifest, family: str, name: str) -> Head:
-    head = next((head for head in manifest.heads if HEADS[family] == head.KIND), None)
+def _head(manifest: Manifest, task: str, name: str) -> Head:
+    head = next((head for head in manifest.heads if HEADS[task] == head.KIND), None)
     if head is None:
         raise SeetellError(
-            f"this bundle has no {HEADS[family]}", where=name, remedy="Start from another, or from nothing"
+            f"this model has no {HEADS[task]}", where=name, remedy="Start from another model, or leave out --from"
         )
     return head
 
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Trained weights, and the words they know.
+    """Trained weights and their vocabulary.
 
     Args:
-        encoder: the fingerprint of the network whose features they read; "" where they bring their own.
+        name: the run or model, for messages.
+        encoder: the fingerprint of the encoder whose features they read; "" if the encoder is among the weights.
     """
 
     name: str
@@ -88,7 +96,7 @@ class WarmStart:
 
     @classmethod
     def of(cls, recipe: Recipe) -> "WarmStart | None":
-        """What a recipe says it starts from: a run's folder, or a bundle by name or folder."""
+        """What a recipe starts from (`training.start_from`): a run's folder, or a model by name or folder."""
         if not recipe.training.start_from:
             return None
         path = Path(recipe.training.start_from).expanduser()
@@ -109,14 +117,14 @@ class WarmStart:
         return cls(name, head_weights(bundle, kind), vocabulary, bundle.manifest.encoder.fingerprint)
 
     def has(self, module: nn.Module, prefix: str) -> bool:
-        """Whether it knows every weight and statistic of a part of the model."""
+        """Whether it has every weight and statistic of a part of the model."""
         return all(
             f"{prefix}.{name}" in self.weights and self.weights[f"{prefix}.{name}"].shape == tensor.shape
             for name, tensor in module.state_dict().items()
         )
 
     def words(self, training: Vocabulary) -> Vocabulary:
-        """Its own words, and after them those that only the training captions have."""
+        """Its own words, followed by those that only the training captions have."""
         new = [word for word in training.words if word not in self.vocabulary]
         return Vocabulary([*self.vocabulary.words, *new], self.vocabulary.specials)
 
@@ -126,30 +134,30 @@ class WarmStart:
         vocabulary: Vocabulary,
         by_word: Sequence[str],
         encoder: str,
-        say: Callable[[str], object] = lambda line: None,
+        progress: Progress = SILENT,
     ) -> None:
-        """Put the weights into a model.
+        """Copy the weights into a model.
 
         Args:
-            by_word: which of the model's tensors have a row for each word or label.
-            encoder: the fingerprint of the network whose features the model reads.
+            by_word: the model's tensors that have a row for each word or label.
+            encoder: the fingerprint of the encoder whose features the model reads.
         """
         if self.encoder and self.encoder != encoder:
             raise SeetellError(
                 "its weights read features of another encoder",
                 where=self.name,
-                remedy="Take the encoder it was trained with",
+                remedy="Use the encoder it was trained with",
             )
         state = model.state_dict()
         rest = [name for name in state if name not in by_word]
         present = [name for name in rest if name in self.weights]
         wrong = [name for name in present if self.weights[name].shape != state[name].shape]
         if wrong or _count(state, present) < FEWEST * _count(state, rest):
-            problem = f"its {wrong[0]} has another size" if wrong else "most of its weights are not there"
+            problem = f"its {wrong[0]} has another size" if wrong else "most of the weights are missing"
             raise SeetellError(
-                f"another recipe was trained: {problem}",
+                f"it was trained by another recipe: {problem}",
                 where=self.name,
-                remedy="Use the recipe, and the sizes, that it was trained with",
+                remedy="Use the recipe and the sizes that it was trained with",
             )
         for name in present:
             state[name].copy_(self.weights[name])
@@ -157,13 +165,13 @@ class WarmStart:
             self._rows(state[name], self.weights[name], vocabulary) for name in by_word if name in self.weights
         )
         known = sum(word in self.vocabulary for word in vocabulary.words)
-        say(
-            f"begins with {taken / _count(state, state):.0%} of its weights from {self.name}; "
-            f"{known:,} of {len(vocabulary.words):,} words or labels are known there"
+        progress.message(
+            f"starts from {self.name}: {taken / _count(state, state):.0%} of the weights, "
+            f"{known:,} of {len(vocabulary.words):,} words or labels"
         )
 
     def _rows(self, tensor: Tensor, found: Tensor, vocabulary: Vocabulary) -> int:
-        """Rows of words that both know. A classifier's have no special symbols before them."""
+        """Copy the rows of words that both have. A classifier's rows have no special symbols before them."""
         first = len(vocabulary.specials) if len(tensor) == len(vocabulary) else 0
         before = len(self.vocabulary.specials) if len(found) == len(self.vocabulary) else 0
         fits = len(tensor) == first + len(vocabulary.words) and len(found) == before + len(self.vocabulary.words)
@@ -171,15 +179,15 @@ class WarmStart:
             return 0
         if first and before:
             tensor[:first].copy_(found[:before])
-        places = [
+        pairs = [
             (first + new, before + self.vocabulary.index(word) - len(self.vocabulary.specials))
             for new, word in enumerate(vocabulary.words)
             if word in self.vocabulary
         ]
-        if places:
-            to, of = torch.tensor(places).T
+        if pairs:
+            to, of = torch.tensor(pairs).T
             tensor[to] = found[of].to(tensor.dtype)
-        return len(places) * tensor[:1].numel()
+        return len(pairs) * tensor[:1].numel()
 
 
 def _count(state: Mapping[str, Tensor], names: Iterable[str]) -> int:
@@ -187,10 +195,10 @@ def _count(state: Mapping[str, Tensor], names: Iterable[str]) -> int:
 
 
 def rows_by_word(
-    build_model: Callable[..., nn.Module], recipe: Recipe, layout: LayoutSpec, given: Mapping[str, Any]
+    build_model: Callable[..., nn.Module], recipe: Recipe, layout: LayoutSpec, sizes: Mapping[str, int]
 ) -> list[str]:
-    """The tensors of a recipe's model that have a row for each word: those that grow when there is a word more."""
+    """The tensors of a recipe's model that have a row for each word: those that grow with the vocabulary."""
     with torch.device("meta"):
-        more = {key: value + 1 if key in _COUNTS else value for key, value in given.items()}
-        now, then = (build_model(recipe, layout, sizes).state_dict() for sizes in (given, more))
-    return [name for name, tensor in now.items() if then[name].shape[:1] != tensor.shape[:1]]
+        larger = {key: value + 1 if key in _COUNTS else value for key, value in sizes.items()}
+        now, grown = (build_model(recipe, layout, each).state_dict() for each in (sizes, larger))
+    return [name for name, tensor in now.items() if grown[name].shape[:1] != tensor.shape[:1]]

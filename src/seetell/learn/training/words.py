@@ -1,4 +1,4 @@
-"""The words of a run: the training split's vocabulary, and the vectors it starts from."""
+"""The words of a run: the training split's vocabulary and its word vectors."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -15,7 +15,7 @@ from seetell.text import Tokenizer, Vocabulary, WordVectors, default_vectors, ma
 def starting_vocabulary(
     records: Iterable[Record], text: TextSettings, tokenizer: Tokenizer, warm_start: WarmStart | None = None
 ) -> Vocabulary:
-    """The vocabulary of the training split's captions, after the words of what the run starts from."""
+    """The vocabulary of the training split's captions; with a warm start, its words come first."""
     vocabulary = Vocabulary.build(
         (tokenizer(caption) for record in records for caption in record.captions),
         minimum_count=text.minimum_count,
@@ -27,13 +27,13 @@ def starting_vocabulary(
 def with_vectors(vocabulary: Vocabulary, text: TextSettings) -> tuple[Vocabulary, Tensor]:
     """A recipe's word vectors for a vocabulary.
 
-    With `text.extra_words` the vocabulary grows, at its end, by so many of the first words that only the vectors know:
-    a model that leaves given vectors in place can then read words that no training caption had.
+    `text.extra_words` appends that many of the most frequent words that have a vector but occur in no training caption:
+    a model with frozen vectors can read them.
     """
     wanted = None if text.extra_words else vocabulary.words
     vectors = default_vectors(wanted) if text.vectors == "default" else WordVectors.read(text.vectors, wanted)
     if text.extra_words:
-        # GloVe's files hold a few "words" with white space inside, which no tokenizer gives.
+        # GloVe's files hold a few "words" with white space inside, which no tokenizer produces.
         usable = (word for word in vectors.words if word.islower() and len(word.split()) == 1)
         new = (word for word in usable if word not in vocabulary)
         vocabulary = Vocabulary([*vocabulary.words, *islice(new, text.extra_words)], vocabulary.specials)

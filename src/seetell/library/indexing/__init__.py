@@ -1,1 +1,1 @@
-"""Indexing: scan → hash → describe → write, as stages that pass messages through bounded queues (`pipeline.py`)."""
+"""Indexing: scan → hash → describe → write, as stages that pass messages through bounded queues (`stages.py`)."""

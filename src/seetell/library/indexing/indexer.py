@@ -10,8 +10,8 @@ from seetell.bundle import find_bundle, read_manifest
 from seetell.library.current_model import CurrentModel, supersedes
 from seetell.library.indexing.describing import describe_files
 from seetell.library.indexing.messages import Described, PendingFile
-from seetell.library.indexing.pipeline import Describe
 from seetell.library.indexing.reindex import reindex
+from seetell.library.indexing.stages import Describe
 from seetell.library.indexing.update import update
 from seetell.library.records import AlertMatch, Report
 from seetell.library.search.searcher import Searcher

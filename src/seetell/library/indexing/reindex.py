@@ -11,8 +11,8 @@ from functools import partial
 from seetell.files import Problem
 from seetell.library.indexing.describing import describe_files
 from seetell.library.indexing.messages import Described, Message, PendingFile, UnreadableFile
-from seetell.library.indexing.pipeline import Pipeline
 from seetell.library.indexing.reading import hash_file
+from seetell.library.indexing.stages import Stages
 from seetell.library.indexing.writer import BATCH
 from seetell.library.records import LibraryImage, Report
 from seetell.library.storage import rows
@@ -43,7 +43,7 @@ def reindex(
         ids = [row[0] for row in connection.execute(query, (model_id,))]
     with progress.task("Reindexing", total=total, unit="images", skipped=total - len(ids)) as task:
         writer = _PredictionWriter(database, model_id, report, task)
-        with Pipeline(unchanged_files(database, ids, stop), partial(describe_files, model), stop) as outcomes:
+        with Stages(unchanged_files(database, ids, stop), partial(describe_files, model), stop) as outcomes:
             for outcome in outcomes:
                 writer.add(outcome)
         writer.write()

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from seetell.files import Problem, Scan, is_below, scan
 from seetell.images import is_image_name
 from seetell.library.indexing.messages import KnownFile, Message, SameContent, UnreadableFile, VanishedFile
-from seetell.library.indexing.pipeline import Describe, Pipeline
 from seetell.library.indexing.reading import hash_file
+from seetell.library.indexing.stages import Describe, Stages
 from seetell.library.indexing.writer import Writer
 from seetell.library.records import Report
 from seetell.library.storage import rows
@@ -97,7 +97,7 @@ def _run(
     after_batch: Callable[[], None],
 ) -> None:
     try:
-        with Pipeline(messages, describe, stop) as outcomes:
+        with Stages(messages, describe, stop) as outcomes:
             for outcome in outcomes:
                 if writer.add(outcome):
                     after_batch()

@@ -25,7 +25,7 @@ from seetell.errors import ImageError, LibraryError, MissingExtraError
 from seetell.library.current_model import CurrentModel
 from seetell.library.indexing.describing import describe_files
 from seetell.library.indexing.messages import Described, PendingFile
-from seetell.library.indexing.pipeline import Describe
+from seetell.library.indexing.stages import Describe
 from seetell.library.storage.rows import ImageFacts
 from seetell.runtime import Caption, Description, Model, Tag
 

@@ -13,6 +13,7 @@ from seetell.learn.reproduction.tables import PublishedTable, Row, label, publis
 from seetell.learn.reproduction.tables.ren import LABEL_SEQUENCES
 from seetell.learn.tasks.tagging.figures import tag_blocks
 from seetell.learn.training import curves
+from seetell.metrics.flatten import flatten_metrics
 from seetell.progress import clock
 
 VIEWS = {"centre": "one crop", "whole": "whole images squashed to squares"}
@@ -214,7 +215,7 @@ def _curves(table: PublishedTable, rows: Rows, out: Path, suffix: str) -> list[B
         return []
     histories = {label(row): rows[row.name][0].history for row in drawn}
     first = rows[drawn[0].name][0]
-    known = curves.flat(first.history[0]["metrics"])
+    known = flatten_metrics(first.history[0]["metrics"])
     metrics = [name for name in curves.SHOWN[first.task] if name in known][-2:]
     file = f"{table.name}{suffix}.png"
     curves.draw(histories, metrics, out / file, "on the validation split")

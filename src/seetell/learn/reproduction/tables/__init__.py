@@ -24,9 +24,9 @@ def table(name: str) -> PublishedTable:
 
 def label(row: Row) -> str:
     """The name of a row on pages."""
-    from seetell.learn.recipes import load
+    from seetell.learn.recipes import load_recipe
 
-    return row.label or load(row.recipe).row or row.name
+    return row.label or load_recipe(row.recipe).row or row.name
 
 
 def published(row: Row, dataset: str) -> dict[str, float]:
@@ -34,14 +34,14 @@ def published(row: Row, dataset: str) -> dict[str, float]:
 
     The sum of recalls is added where all six are known; `5/5` runs that started become a share.
     """
-    from seetell.learn.recipes import load
-    from seetell.learn.training.curves import flat
+    from seetell.learn.recipes import load_recipe
+    from seetell.metrics.flatten import flatten_metrics
 
     if row.published is not None:
         known: Mapping[str, Any] = row.published
     else:
-        known = load(row.recipe).published if row.recipe else {}
-    figures = flat(known.get(dataset, {}))
+        known = load_recipe(row.recipe).published if row.recipe else {}
+    figures = flatten_metrics(known.get(dataset, {}))
     recalls = [figures.get(f"{side}.r{k}") for side in ("image_to_text", "text_to_image") for k in (1, 5, 10)]
     if all(value is not None for value in recalls):
         figures["sum_of_recalls"] = sum(value for value in recalls if value is not None)

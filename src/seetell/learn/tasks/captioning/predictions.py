@@ -1,4 +1,4 @@
-"""The captions of a test split, one JSON object per line: what an evaluation writes with `predictions`."""
+"""The captions of a test split in a file, one JSON object per line."""
 
 import json
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from seetell.files import write_file
+from seetell.learn.training.task import Prediction
 
 PREDICTIONS = "predictions.jsonl"
 
@@ -18,6 +19,11 @@ class CaptionPrediction:
     caption: str
     references: Sequence[str]
     cider: float
+
+    @classmethod
+    def of(cls, prediction: Prediction) -> "CaptionPrediction":
+        """A prediction of an evaluation."""
+        return cls(prediction.image, prediction.predicted[0], list(prediction.truth), prediction.score or 0.0)
 
 
 def write_predictions(path: Path, captions: Sequence[CaptionPrediction]) -> None:

@@ -34,7 +34,7 @@ class _CancelledError(Exception):
 _END: Final = _End()
 
 
-class Pipeline:
+class Stages:
     """Runs the producing and the describing stage; iterate over it for the outcomes.
 
     Args:
@@ -43,7 +43,7 @@ class Pipeline:
         stop: when set, files that are not being described yet are dropped.
 
     Example:
-        with Pipeline(produce, describe, stop) as outcomes:
+        with Stages(produce, describe, stop) as outcomes:
             for outcome in outcomes:
                 ...
     """

@@ -1,8 +1,8 @@
-"""What the weights in a bundle's graphs are called, so that training can start from a bundle.
+"""The names of weights in a bundle's graphs, so that training can start from a bundle.
 
-The exporter keeps the names of a module's tensors, but for those that it turns: a matrix that a graph multiplies from
-the other side is stored transposed, under a number. Such a matrix is given its name back with `TURNED` after it. And a
-matrix into which a batch normalisation was folded is not what its name says any more: it gets `FOLDED` after it.
+The exporter keeps the names of a module's tensors, except of matrices that it stores transposed, under a number. Such a
+matrix gets its name back, with the suffix `TRANSPOSED`. A tensor into which a batch normalisation was folded no longer
+holds the module's values: it gets the suffix `FOLDED`.
 """
 
 import re
@@ -17,16 +17,16 @@ from torch import Tensor, nn
 
 from seetell.bundle import Bundle, SequencePart
 
-TURNED = ".turned"
+TRANSPOSED = ".turned"  # as in bundles that exist already
 FOLDED = ".folded"
 _GRU = re.compile(r"(.*)\.onnx_([wrb])")
 
 
 def keep_names(graph: bytes, module: nn.Module) -> bytes:
-    """The same graph, in which a weight of the module has its name."""
+    """The same graph, with the module's names for its weights."""
     model = onnx.load_from_string(graph)
     known = module.state_dict()
-    turned = {
+    transposed = {
         (tensor.T.shape, tensor.T.contiguous().cpu().numpy().tobytes()): name
         for name, tensor in known.items()
         if tensor.ndim == 2 and tensor.dtype == torch.float32
@@ -37,18 +37,18 @@ def keep_names(graph: bytes, module: nn.Module) -> bytes:
         if tensor.name in known:
             if not np.array_equal(values, known[tensor.name].cpu().numpy()):
                 renamed[tensor.name] = tensor.name + FOLDED
-        elif (name := turned.pop((torch.Size(tensor.dims), values.tobytes()), "")) != "":
-            renamed[tensor.name] = name + TURNED
+        elif (name := transposed.pop((torch.Size(tensor.dims), values.tobytes()), "")) != "":
+            renamed[tensor.name] = name + TRANSPOSED
         tensor.name = renamed.get(tensor.name, tensor.name)
     for node in model.graph.node:
-        for place, name in enumerate(node.input):
-            node.input[place] = renamed.get(name, name)
+        for index, name in enumerate(node.input):
+            node.input[index] = renamed.get(name, name)
     data: bytes = model.SerializeToString()
     return data
 
 
 def head_weights(bundle: Bundle, kind: str) -> dict[str, Tensor]:
-    """The weights of a bundle's captioner, tagger or retriever, as the model that was exported calls them."""
+    """The weights of a bundle's captioner, tagger or retriever, under the names of the exported module."""
     weights: dict[str, Tensor] = {}
     for graph in _graphs(bundle, kind):
         for name, values in constants(onnx.load_from_string(bundle.read(graph))).items():
@@ -57,8 +57,8 @@ def head_weights(bundle: Bundle, kind: str) -> dict[str, Tensor]:
             name = name.removeprefix("model.")
             if gru := _GRU.fullmatch(name):
                 weights |= _gru_weights(gru[1], gru[2], values)
-            elif name.endswith(TURNED):
-                weights[name.removesuffix(TURNED)] = torch.from_numpy(values.T.copy())
+            elif name.endswith(TRANSPOSED):
+                weights[name.removesuffix(TRANSPOSED)] = torch.from_numpy(values.T.copy())
             else:
                 weights[name] = torch.from_numpy(values.copy())
     return weights
@@ -73,7 +73,7 @@ def _graphs(bundle: Bundle, kind: str) -> Iterable[str]:
 
 
 def constants(model: onnx.ModelProto) -> Mapping[str, NDArray[np.float32]]:
-    """Every constant by name, those that were rounded (`seetell.learn.export.quantize`) as 32-bit numbers again."""
+    """Every constant by name; quantized ones (`seetell.learn.exporting.quantize`) as 32-bit floats again."""
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     whole = {}
     for name, values in stored.items():
@@ -87,7 +87,7 @@ def constants(model: onnx.ModelProto) -> Mapping[str, NDArray[np.float32]]:
 
 
 def _gru_weights(name: str, part: str, values: NDArray[np.float32]) -> dict[str, Tensor]:
-    """PyTorch's weights of one direction or two, from ONNX's: gates in the order r, z, h again."""
+    """PyTorch's weights of one direction or two from ONNX's, with gates in PyTorch's order r, z, h."""
     weights = {}
     for values_of_one, end in zip(values, ("_l0", "_l0_reverse"), strict=False):
         names = {"w": ["weight_ih"], "r": ["weight_hh"], "b": ["bias_ih", "bias_hh"]}[part]

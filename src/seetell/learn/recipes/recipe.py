@@ -1,0 +1,329 @@
+"""A recipe's settings, all checked when they are read: nothing is encoded or trained with a mistaken one."""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from seetell.errors import RecipeError, did_you_mean
+from seetell.learn.recipes.decoding import (
+    CaptioningDecoding,
+    Count,
+    DecodingSettings,
+    Positive,
+    RetrievalDecoding,
+    TaggingDecoding,
+)
+from seetell.learn.recipes.loss_settings import (
+    CAPTION_LOSS_SETTINGS,
+    RANKING_LOSS_SETTINGS,
+    SEQUENCE_LOSS_SETTINGS,
+    TAG_LOSS_SETTINGS,
+    Above0,
+    CrossEntropySettings,
+    HardAttentionSettings,
+    LossSettings,
+    NotNegative,
+)
+from seetell.learn.recipes.model_settings import (
+    MODEL_SETTINGS,
+    AttendSettings,
+    ConvolutionalSettings,
+    LabelSequenceSettings,
+    ModelSettings,
+    Share,
+)
+from seetell.settings import Settings, differences, flatten, read, read_kind
+
+if TYPE_CHECKING:
+    ReadModel, ReadLoss, ReadDecoding = ModelSettings, LossSettings, DecodingSettings
+else:  # which struct reads these tables depends on the task and their `kind`: `read_recipe` has read them already
+    ReadModel = ReadLoss = ReadDecoding = Any
+
+TaskName = Literal["retrieval", "captioning", "tagging"]
+BudgetName = Literal["two-cores", "published"]
+LAYOUTS = ("pooled", "grid", "grid:1", "levels", "full_network", "grid+levels")
+DECODING: dict[str, type[DecodingSettings]] = {
+    "retrieval": RetrievalDecoding,
+    "captioning": CaptioningDecoding,
+    "tagging": TaggingDecoding,
+}
+CAPTIONS = {"retrieval": ("one", "all", "together"), "captioning": ("one", "all", "mixed", "images")}
+DESCRIPTIVE = ("paper", "row", "about", "tune", "published")  # keys that change nothing about a run
+
+
+class EncoderSettings(Settings, frozen=True):
+    """Which network encodes the images, and which of its feature layouts the model reads.
+
+    Args:
+        name: a timm network, optionally with weights: `vgg16@weights.pth`.
+        layout: `pooled`, `grid`, `grid:N`, `levels`, `full_network` or `grid+levels`.
+        crops: one crop per image, or the mean over ten.
+        view: of one crop: the square in the centre, or the whole image squashed to a square.
+        size: side of the square in pixels; 0: the network's own.
+        transform: of raw features; "": the layout's usual one.
+        components: how many the transform `principal` keeps.
+        mirror: in training, mirror half of the images; features of both versions are stored.
+        augment: train from randomly cropped and mirrored images instead of stored features.
+        train: fine-tune the network jointly, from images.
+        frozen_stages: how many of the first stages of a network that is trained stay fixed.
+        later_stages: of the layout `grid:N`: train the stages after it as part of the model.
+        learning_rate: of a network, or of later stages, that are trained.
+    """
+
+    name: str = "tf_efficientnet_lite2"
+    layout: str = "pooled"
+    crops: Literal[1, 10] = 1
+    view: Literal["centre", "whole"] = "centre"
+    size: Count = 0
+    transform: Literal["", "none", "unit", "standardise", "full_network", "principal"] = ""
+    components: Positive = 512
+    mirror: bool = False
+    augment: bool = False
+    train: bool = False
+    frozen_stages: Count = 0
+    later_stages: bool = False
+    learning_rate: Above0 = 1e-5
+
+    def __post_init__(self) -> None:
+        if self.layout not in LAYOUTS and not re.fullmatch(r"grid:[1-9]\d*", self.layout):
+            raise ValueError(f"there is no layout {self.layout!r}. {did_you_mean(self.layout, LAYOUTS)}")
+        if self.layout == "grid+levels" and self.transform not in ("", "none"):
+            raise ValueError("the layout grid+levels has a transform of its own: leave transform out")
+
+    @property
+    def live(self) -> bool:
+        """Whether images are read during training."""
+        return self.train or self.augment
+
+
+class TextSettings(Settings, frozen=True):
+    """How captions become words, and which words are kept.
+
+    Args:
+        tokenizer: `words`, `ptb`, or `pieces` for sentence encoders.
+        minimum_count: words that occur less often in the training captions are unknown.
+        maximum_size: the most words in the vocabulary; 0: no limit.
+        vectors: "": learned from scratch; "default": the vectors installed by pip; otherwise a file.
+        extra_words: how many words that only the vectors know are added to the vocabulary.
+        maximum_words: training captions are cut to this many words; 0: never.
+    """
+
+    tokenizer: Literal["words", "ptb", "pieces"] = "words"
+    minimum_count: Positive = 1
+    maximum_size: Count = 0
+    vectors: str = ""
+    extra_words: Count = 0
+    maximum_words: Count = 0
+
+
+class Phase(Settings, frozen=True):
+    """One stage of training; a curriculum has several, each starting from the best epoch of the one before.
+
+    Args:
+        loss: its kind and settings.
+        epochs: how many.
+        learning_rate: of the model.
+        batch: captions or images per batch.
+        schedule: "constant", or "cosine": down to a hundredth over the phase.
+        warmup: share of the phase over which the learning rate rises from zero.
+        patience: epochs without a better validation score before the phase ends; 0: never early.
+        blend: share of the initial weights in those that are validated and kept.
+    """
+
+    loss: ReadLoss
+    epochs: Positive
+    learning_rate: Above0
+    batch: Positive = 128
+    schedule: Literal["constant", "cosine"] = "constant"
+    warmup: Share = 0.0
+    patience: Count = 0
+    blend: Share = 0.0
+
+
+class TrainingSettings(Settings, frozen=True):
+    """What all phases share.
+
+    Args:
+        optimiser: "adam", "adamw" or "rmsprop".
+        weight_decay: as the optimiser defines it.
+        clip: largest norm of the gradient; 0: not clipped.
+        captions: how an epoch goes through the captions: "one" random caption per image, or "all" of them. Retrieval
+            also has "together" (an image's captions in one batch); captioning, whose "all" makes batches of one
+            length, has "mixed" (lengths) and "images" (all captions of some images per batch).
+        average: decay of a running average of the weights, which is then validated and kept; 0: none.
+        precision: as in Lightning Fabric.
+        seed: of everything random.
+        start_from: a run, or a bundle by name or folder, whose weights initialise this run.
+    """
+
+    optimiser: Literal["adam", "adamw", "rmsprop"] = "adam"
+    weight_decay: NotNegative = 0.0
+    clip: NotNegative = 0.0
+    captions: Literal["one", "all", "together", "mixed", "images"] = "one"
+    average: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    precision: Literal["64-true", "32-true", "16-true", "16-mixed", "bf16-true", "bf16-mixed"] = "32-true"
+    seed: Count = 1
+    start_from: str = ""
+
+
+class Recipe(Settings, frozen=True):
+    """A row of a paper's table, ready to train.
+
+    Args:
+        name: what the command line calls it.
+        task: "retrieval", "captioning" or "tagging".
+        model: the settings of one kind of model.
+        phases: at least one.
+        paper: where it comes from.
+        row: its label in the paper's table.
+        about: one paragraph.
+        encoder: how images become features.
+        text: how captions become words.
+        training: what all phases share.
+        decoding: how captions or labels are generated.
+        tune: the values that `seetell learn tune` may try, by setting.
+        published: the paper's figures, by dataset.
+        budget: whose settings these are: "two-cores" or "published".
+    """
+
+    name: str
+    task: TaskName
+    model: ReadModel
+    phases: Annotated[tuple[Phase, ...], Meta(min_length=1)]
+    paper: str = ""
+    row: str = ""
+    about: str = ""
+    encoder: EncoderSettings = EncoderSettings()
+    text: TextSettings = TextSettings()
+    training: TrainingSettings = TrainingSettings()
+    decoding: ReadDecoding = RetrievalDecoding()
+    tune: dict[str, Any] = msgspec.field(default_factory=dict)
+    published: dict[str, Any] = msgspec.field(default_factory=dict)
+    budget: BudgetName = "two-cores"
+
+    def to_json(self) -> dict[str, Any]:
+        """All settings as plain dictionaries, lists, text and numbers."""
+        content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return content
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any], where: str = "recipe") -> "Recipe":
+        """The recipe that `to_json` wrote."""
+        return read_recipe(content, where)
+
+    def with_settings(self, **sections: Mapping[str, Any]) -> "Recipe":
+        """A recipe with some settings changed, checked like those of a file.
+
+        Args:
+            sections: new values by section: `decoding={"beam": 1}`.
+        """
+        content = self.to_json()
+        return read_recipe(content | {name: {**content[name], **values} for name, values in sections.items()})
+
+    def changes(self, other: "Recipe") -> dict[str, tuple[Any, Any]]:
+        """The settings whose values differ between two recipes: dotted key → (this recipe's, the other's).
+
+        Descriptions and published figures are left out: they change nothing about a run.
+        """
+        mine, others = (
+            {key: value for key, value in each.to_json().items() if key not in DESCRIPTIVE} for each in (self, other)
+        )
+        before, after = flatten(mine), flatten(others)
+        return {key: (before.get(key), after.get(key)) for key in differences(mine, others)}
+
+
+def read_recipe(content: Mapping[str, Any], where: str = "") -> Recipe:
+    """Check all settings of a recipe.
+
+    Args:
+        content: tables as TOML or JSON has them, all layers merged.
+        where: the file, for errors.
+
+    Example:
+        >>> phase = {"loss": {"kind": "max"}, "epochs": 1, "learning_rate": 0.001}
+        >>> recipe = {"name": "mine", "task": "retrieval", "model": {"kind": "visual_semantic"}, "phases": [phase]}
+        >>> read_recipe(recipe).phases[0].loss
+        MaxOfHingesSettings(margin=0.2, reduction='sum')
+    """
+    settings = dict(content)
+    task = settings.get("task")
+    if task is not None and task not in DECODING:
+        raise RecipeError(f"task is {task!r}", where=where, remedy=did_you_mean(str(task), DECODING))
+    if task is not None:
+        settings["decoding"] = read(
+            DECODING[task], settings.get("decoding", {}), where=_join(where, "[decoding]"), error=RecipeError
+        )
+        if "model" in settings:
+            settings["model"] = _read_kind(MODEL_SETTINGS[task], settings["model"], "model", _join(where, "[model]"))
+        if isinstance(settings.get("phases"), list | tuple):
+            settings["phases"] = [
+                _read_loss(phase, settings, _join(where, f"[[phases]] {number}"))
+                for number, phase in enumerate(settings["phases"])
+            ]
+    recipe = read(Recipe, settings, where=where, error=RecipeError)
+    _check_together(recipe, where)
+    return recipe
+
+
+def _join(where: str, section: str) -> str:
+    return f"{where}: {section}" if where else section
+
+
+def _read_kind(kinds: Mapping[str, type[Any]], table: object, what: str, where: str) -> Any:
+    if not isinstance(table, Mapping):
+        raise RecipeError(f"{what} is {table!r}; expected a table", where=where)
+    return read_kind(kinds, table, what=what, where=where, error=RecipeError)
+
+
+def _read_loss(phase: object, settings: Mapping[str, Any], where: str) -> object:
+    """A phase with its loss read, as one of those that the task and the model take."""
+    if not isinstance(phase, Mapping) or "loss" not in phase:
+        return phase
+    model = settings.get("model")
+    match settings["task"]:
+        case "retrieval":
+            kinds = RANKING_LOSS_SETTINGS
+        case "captioning":
+            kinds = CAPTION_LOSS_SETTINGS
+        case _:
+            kinds = SEQUENCE_LOSS_SETTINGS if isinstance(model, LabelSequenceSettings) else TAG_LOSS_SETTINGS
+    kind = phase["loss"].get("kind") if isinstance(phase["loss"], Mapping) else None
+    if (
+        kind in {**SEQUENCE_LOSS_SETTINGS, **TAG_LOSS_SETTINGS}
+        and kind not in kinds
+        and isinstance(model, ModelSettings)
+    ):
+        problem = f"the model {model.kind} is not trained by the loss {kind!r}"
+        raise RecipeError(problem, where=where, remedy=f"Choose one of: {', '.join(kinds)}")
+    return {**phase, "loss": _read_kind(kinds, phase["loss"], "loss", f"{where} loss")}
+
+
+def _check_together(recipe: Recipe, where: str) -> None:
+    """Settings that are valid alone, but not with each other."""
+    how, known = recipe.training.captions, CAPTIONS.get(recipe.task, ())
+    if known and how not in known:
+        problem = f"training.captions is {how!r}, which the task {recipe.task} does not have"
+        raise RecipeError(problem, where=where, remedy=f"Choose one of: {', '.join(known)}")
+    if recipe.text.tokenizer == "pieces" and recipe.model.kind != "sentence_match":
+        problem = "text.tokenizer is 'pieces', which only sentence encoders read"
+        raise RecipeError(problem, where=where, remedy="Choose one of: words, ptb")
+    for phase in recipe.phases:
+        _check_attention(phase.loss, recipe.model, where)
+
+
+def _check_attention(loss: LossSettings, model: ModelSettings, where: str) -> None:
+    """Losses that constrain or sample the attention need a model that has it."""
+    hard = isinstance(model, AttendSettings) and model.attention == "hard"
+    if isinstance(loss, HardAttentionSettings) and not hard:
+        problem, remedy = "the loss hard_attention needs another model", "Set kind = 'attend' and attention = 'hard'"
+        raise RecipeError(problem, where=_join(where, "[model]"), remedy=remedy)
+    attends = isinstance(model, AttendSettings | ConvolutionalSettings)
+    if isinstance(loss, CrossEntropySettings) and loss.doubly_stochastic and not attends:
+        problem, remedy = (
+            "the loss setting doubly_stochastic needs another model",
+            "Set kind = 'attend', or leave it out",
+        )
+        raise RecipeError(problem, where=_join(where, "[model]"), remedy=remedy)
