@@ -35,7 +35,7 @@ def _only_own_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def library(tmp_path: Path, bundle: Path, photos: Path) -> Iterator[Library]:
-    with Library.open(tmp_path / "library", bundle=bundle, threads=1) as opened:
+    with Library.open(tmp_path / "library", model=bundle, threads=1) as opened:
         opened.update([photos])
         yield opened
 
@@ -51,7 +51,7 @@ def private_server(library: Library) -> Iterator[RunningServer]:
 def server(tmp_path_factory: pytest.TempPathFactory, bundle: Path) -> Iterator[RunningServer]:
     """A server with twelve images, shared by the tests of a file that change nothing."""
     folder = tmp_path_factory.mktemp("shared")
-    with Library.open(folder / "library", bundle=bundle, threads=1) as opened:
+    with Library.open(folder / "library", model=bundle, threads=1) as opened:
         opened.update([save_photos(folder / "photos")])
         with run_server(opened) as running:
             yield running

@@ -86,7 +86,7 @@ def test_filters_by_tag(page: "Page", server: RunningServer) -> None:
 def test_indexing_progress_is_shown(page: "Page", tmp_path: Path, bundle: Path, photos: Path) -> None:
     (photos / "broken.png").write_bytes(b"this is text")
     with (
-        Library.open(tmp_path / "new", bundle=bundle, threads=1) as library,
+        Library.open(tmp_path / "new", model=bundle, threads=1) as library,
         run_server(library) as server,
     ):
         open_page(page, server)
@@ -123,7 +123,7 @@ def test_models_are_compared_in_tables(page: "Page", private_server: RunningServ
 def test_markup_in_names_captions_and_tags_stays_text(page: "Page", tmp_path: Path, bundle: Path) -> None:
     evil = "<img src=x onerror=window.hacked=1>"
     save_coloured(tmp_path / "photos" / f"{evil}.png", COLOURS["red"])
-    with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
+    with Library.open(tmp_path / "library", model=bundle, threads=1) as library:
         library.update([tmp_path / "photos"])
         library.edit(
             1, caption=f"{evil}<script>window.hacked=1</script>", tags=[f'"{evil}', "javascript:window.hacked=1"]
@@ -144,7 +144,7 @@ def test_markup_in_names_captions_and_tags_stays_text(page: "Page", tmp_path: Pa
 
 def test_the_token_is_removed_from_the_url(page: "Page", tmp_path: Path, bundle: Path, photos: Path) -> None:
     access = Access.for_host("0.0.0.0", token="long enough to be one")
-    with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
+    with Library.open(tmp_path / "library", model=bundle, threads=1) as library:
         library.update([photos / "red"])
         with run_server(library, access) as server:
             page.goto(f"{server.url}/?token=long+enough+to+be+one")

@@ -22,7 +22,7 @@ def list_models(library: Library) -> list[ModelResponse]:
         try:
             models.append(model_response(library.model.manifest, None, info.fingerprint))
         except SeetellError as error:
-            models.append(ModelResponse(name=info.bundle, in_use=True, builtin=False, error=error.problem))
+            models.append(ModelResponse(name=info.model, in_use=True, builtin=False, error=error.problem))
     return sorted(models, key=lambda model: not model.in_use)
 
 

@@ -70,5 +70,5 @@ class Site:
             queue.close()
 
     def _after_update(self, report: Report) -> None:
-        if report.forgotten:
-            self.thumbnails.prune(self.library.hashes())
+        if report.removed:
+            self.thumbnails.prune(self.library.content_hashes())
