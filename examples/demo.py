@@ -37,7 +37,7 @@ def main(
     photographs = out / "photographs"
     files = copied(samples, photographs)
     shutil.rmtree(out / "library", ignore_errors=True)  # of an earlier demo, perhaps with another bundle
-    with Library.open(out / "library", bundle=bundle) as library:
+    with Library.open(out / "library", model=bundle) as library:
         library.update([photographs])
         told = [image for file in files if (image := library.find(file)) is not None]
         for image in told:

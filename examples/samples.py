@@ -41,8 +41,8 @@ SAMPLES = (
     Sample("rocket.jpg", _SKIMAGE, "data/rocket.jpg", "SpaceX, by way of scikit-image; public domain"),
     Sample("temple.jpg", _SKLEARN, "datasets/images/china.jpg", "danielbuechele, by way of scikit-learn; CC BY 2.0"),
     Sample("flower.jpg", _SKLEARN, "datasets/images/flower.jpg", "vultilion, by way of scikit-learn; CC BY 2.0"),
-    Sample("mug.jpg", _KIVY, "demo/images/images/faust_github.jpg", _ARCHIVE),
-    Sample("arches.jpg", _KIVY, "demo/images/images/Wall.jpg", _ARCHIVE),
+    Sample("mug.jpg", _KIVY, "demo/pictures/images/faust_github.jpg", _ARCHIVE),
+    Sample("arches.jpg", _KIVY, "demo/pictures/images/Wall.jpg", _ARCHIVE),
     Sample("kiwi.jpg", _KIVY, "canvas/kiwi.jpg", "The Kivy authors; MIT"),
 )
 
