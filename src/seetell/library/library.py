@@ -55,7 +55,7 @@ class Library:
         self.path, self.rebuilt = database.folder, rebuilt
         self._database, self._model, self._index = database, model, index
         self._searcher = Searcher(database, model, index)
-        self._indexer = Indexer(database, model, index, self._searcher)
+        self._indexer = Indexer(database, model, index, self._searcher, rebuilt)
 
     @classmethod
     def open(
@@ -155,9 +155,7 @@ class Library:
             report = library.update(["~/Pictures"])
             print(report.indexed, "new,", report.moved, "moved,", report.removed, "removed")
         """
-        report = self._indexer.update(folders, progress, stop or threading.Event(), ray)
-        report.rebuilt = self.rebuilt
-        return report
+        return self._indexer.update(folders, progress, stop or threading.Event(), ray)
 
     def reindex(self, model: AnyPath, *, progress: Progress = SILENT, stop: threading.Event | None = None) -> Report:
         """Move the library to another model. The old one is used until all images are encoded by the new one.

@@ -90,6 +90,12 @@ def add_model(connection: Connection, manifest: Manifest, path: str) -> int:
 
 def replace_model(connection: Connection, model: int, manifest: Manifest, path: str) -> None:
     """Let a model that computes the same results take over all predictions of another."""
+    # An unfinished reindex to it is not needed any more.
+    unfinished = connection.execute("SELECT id FROM models WHERE fingerprint = ?", (manifest.fingerprint,)).fetchone()
+    if unfinished is not None:
+        connection.execute("DELETE FROM predictions WHERE model = ?", unfinished)
+        connection.execute("DELETE FROM models WHERE id = ?", unfinished)
+        set_meta(connection, "next_model", "")
     connection.execute(
         "UPDATE models SET fingerprint = ?, name = ?, path = ? WHERE id = ?",
         (manifest.fingerprint, manifest.name, path, model),
