@@ -60,7 +60,7 @@ def cluster() -> Iterator[None]:
     import ray
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    # Workers are nice to everybody else unless told, and would wait for minutes on a busy computer.
+    # By default workers have a low priority, and would wait for minutes on a busy computer.
     config = {"worker_niceness": 0}
     ray.init(
         num_cpus=2,
@@ -99,7 +99,7 @@ class TestCluster:
                 contents.append(_content(opened))
         assert contents[0] == contents[1]
 
-    def test_stops_and_goes_on(
+    def test_stops_and_resumes(
         self, tmp_path: Path, model: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("seetell.library.indexing.writer.BATCH", 3)
