@@ -47,11 +47,13 @@ class ImageFacts:
 
 
 def get_meta(connection: Connection, key: str, default: str = "") -> str:
+    """A value of the table `meta`."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return default if row is None else str(row[0])
 
 
 def set_meta(connection: Connection, key: str, value: object) -> None:
+    """Set a value of the table `meta`."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
 
 
@@ -144,6 +146,7 @@ def add_file(
 
 
 def remove_files(connection: Connection, paths: Iterable[str]) -> None:
+    """Remove files; their images stay until `remove_orphans`."""
     connection.executemany("DELETE FROM files WHERE path = ?", ((os.fsencode(path),) for path in paths))
 
 
