@@ -158,6 +158,6 @@ def test_a_closed_model_says_so(folder: Path) -> None:
         lambda: list(started),
     )
     for call in calls:
-        with pytest.raises(ClosedError, match="this model is closed.*open_model"):
+        with pytest.raises(ClosedError, match=r"this model is closed.*open_model"):
             call()
     model.close()

@@ -14,8 +14,8 @@ hypothesis grows, its log-probability can only fall and its length only reach `m
 still score, and a search that stops early finds exactly what it would have found otherwise.
 
 Sequences can be required to contain a token. There are then two beams per image, of hypotheses with the token and
-without it, so that the token, however unlikely, can occur where it is most probable (Anderson et al., *Guided open vocabulary
-image captioning with constrained beam search*, 2017); only those with it may end.
+without it, so that the token, however unlikely, can occur where it is most probable (Anderson et al., *Guided open
+vocabulary image captioning with constrained beam search*, 2017); only those with it may end.
 """
 
 from dataclasses import replace

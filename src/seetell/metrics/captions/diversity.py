@@ -73,5 +73,5 @@ def degenerate(captions: Sequence[Tokens], *, share: float = 0.5, at_least: int 
     return (
         f"{part} have the same caption, “{caption}”: the captions hardly depend on the images. Likely causes: images "
         "prepared differently than in training (pixels as 0…255 where 0…1 was learned, or another mean), training that "
-        "has collapsed or hardly started (look at the loss), or features that do not differ (an encoder without weights)."
+        "has collapsed or hardly started (look at the loss), or equal features (an encoder without weights)."
     )
