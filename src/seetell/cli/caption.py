@@ -92,11 +92,13 @@ def _write_panels(model: "Model", result: "CaptionResult", folder: Path) -> None
     import io
 
     from seetell.cli.caption_outputs import write_atomically
-    from seetell.figures.attention import Told, attention_sheet
+    from seetell.figures.attention import AttendedCaption, attention_sheet
     from seetell.images import decode
 
     image = decode(result.name)
-    told = [Told(each.words, each.attention, each.gate) for each in result.captions if each.attention is not None]
+    told = [
+        AttendedCaption(each.words, each.attention, each.gate) for each in result.captions if each.attention is not None
+    ]
     sheet = attention_sheet(image, told, box=model.preparation.visible_box(image.size))
     buffer = io.BytesIO()
     sheet.save(buffer, "PNG")

@@ -9,7 +9,7 @@ from PIL import Image
 
 from seetell.data import Record
 from seetell.decoding import Decoded
-from seetell.figures.attention import Told, attention_sheet
+from seetell.figures.attention import AttendedCaption, attention_sheet
 from seetell.figures.captions import CaptionExample, caption_sheets
 from seetell.figures.sheet import save_image
 from seetell.images import decode
@@ -94,7 +94,7 @@ def write_attention_sheets(
         for name, (run, captions) in by_run.items():
             one = captions[number]
             if one.attention is not None and run.vocabulary is not None and len(one.tokens):
-                told.append(Told(run.vocabulary.decode(one.tokens.tolist()), one.attention, one.gate, name))
+                told.append(AttendedCaption(run.vocabulary.decode(one.tokens.tolist()), one.attention, one.gate, name))
         if told:
             box = next(iter(by_run.values()))[0].preparation.visible_box(image.size)
             paths.append(out / f"{prefix}attention-{Path(records[place].key).stem}.png")
