@@ -37,10 +37,11 @@ class Library(LibraryQueries):
     `reindex` or `rebuild`. `edit` may be called at any time.
 
     Example:
-        with Library.open("holiday.library") as library:
-            library.update(["~/Pictures"])
-            for hit in library.search("two dogs on a beach").matching:
-                print(hit.relevance, hit.image.path, hit.image.caption)
+        >>> with Library.open("holiday.library") as library:
+        ...     report = library.update(["PHOTOS"])
+        ...     for hit in library.search("a red thing").matching:
+        ...         print(hit.image.caption)
+        a red thing
     """
 
     def __init__(self, database: Database, model: CurrentModel, index: VectorIndex, rebuilt: str = "") -> None:
@@ -72,7 +73,9 @@ class Library(LibraryQueries):
             exact_limit: how many numbers all embeddings together may have for every image to be compared in a search.
 
         Example:
-            library = Library.open("holiday.library", model="builtin")
+            >>> with Library.open("new.library", model="builtin") as library:
+            ...     library.info().images
+            0
         """
         folder, server = library_folder(path), parse_server(path)
         make_index = index_maker(server, exact_limit)
@@ -91,7 +94,8 @@ class Library(LibraryQueries):
             path: as for `open`.
 
         Example:
-            print(Library.rebuild("holiday.library"))
+            >>> Library.rebuild("holiday.library")
+            '3 images, and the edits of 0; the damaged database is kept in ...'
         """
         return repair.rebuild(library_folder(path))
 
@@ -121,8 +125,9 @@ class Library(LibraryQueries):
         """The library's model for the duration of a block, in which no reindex closes it.
 
         Example:
-            with library.use_model() as model:
-                print(model.captioner("photo.jpg").text)
+            >>> with library.use_model() as model:
+            ...     print(model.captioner("PHOTOS/red.png").text)
+            a red thing
         """
         return self._model.use()
 
@@ -143,8 +148,9 @@ class Library(LibraryQueries):
             ray: the address of a Ray cluster that encodes new images; "" for `$RAY_ADDRESS`, or one on this computer.
 
         Example:
-            report = library.update(["~/Pictures"])
-            print(report.indexed, "new,", report.moved, "moved,", report.removed, "removed")
+            >>> report = library.update(["PHOTOS"])
+            >>> report.indexed, report.moved, report.unchanged, report.removed
+            (0, 0, 3, 0)
         """
         return self._indexer.update(folders, progress, stop or threading.Event(), ray)
 
@@ -157,7 +163,8 @@ class Library(LibraryQueries):
             stop: set it from another thread to stop; called again, it resumes.
 
         Example:
-            library.reindex("better")
+            >>> library.reindex("other").indexed
+            3
         """
         return self._indexer.reindex(model, progress, stop or threading.Event())
 
@@ -183,8 +190,11 @@ class Library(LibraryQueries):
             progress: reports how far each update is.
 
         Example:
-            for event in library.watch(["~/Camera"], alerts=["a person climbing a fence"]):
-                print(event)
+            >>> stop = threading.Event()
+            >>> for event in library.watch(["PHOTOS", "NEW"], stop=stop):
+            ...     print(event.indexed)
+            ...     stop.set()
+            1
         """
         return self._indexer.watch(folders, alerts, every, stop or threading.Event(), progress)
 
@@ -195,7 +205,8 @@ class Library(LibraryQueries):
             folder: one of the library's folders, or a folder inside one.
 
         Example:
-            library.forget("~/Pictures/screenshots")
+            >>> library.forget("PHOTOS")
+            3
         """
         return self._indexer.forget(folder)
 
@@ -214,7 +225,8 @@ class Library(LibraryQueries):
             tags: None restores the model's.
 
         Example:
-            library.edit(7, caption="Grandma's birthday", tags=["grandma", "Lyon"])
+            >>> library.edit(1, caption="Grandma's birthday", tags=["grandma", "Lyon"]).labels
+            ('Lyon', 'grandma')
         """
         return edits.edit(self._database, image_id, caption, tags)
 
@@ -226,8 +238,9 @@ class Library(LibraryQueries):
             images: the folder that file names are relative to; that of the table by default.
 
         Example:
-            report = library.import_descriptions("captions.csv", images="PHOTOS")
-            print(report.described, "images described,", report.missing, "rows without an image")
+            >>> report = library.import_descriptions("table.csv", images="PHOTOS")
+            >>> report.described, report.missing
+            (2, 1)
         """
         return descriptions.import_descriptions(self._database, Path(table), None if images is None else Path(images))
 
@@ -239,7 +252,8 @@ class Library(LibraryQueries):
             kind: "csv", "jsonl" or "xmp". Existing XMP files are not overwritten.
 
         Example:
-            library.export("captions.csv", "csv")
+            >>> library.export("captions.csv", "csv")
+            3
         """
         return export.export(export.all_images(self._database), None if path is None else Path(path), kind)
 
@@ -250,7 +264,8 @@ class Library(LibraryQueries):
             judgements: tuples of a text, an image's id, and whether they match.
 
         Example:
-            library.calibrate([("a red car", 12, True), ("a red car", 13, False)])
+            >>> library.calibrate([("red", 3, True), ("red", 1, False)]).how
+            'judged'
         """
         return self._searcher.calibrate(judgements)
 
@@ -258,7 +273,8 @@ class Library(LibraryQueries):
         """Everything that is wrong with the library; empty if it is intact.
 
         Example:
-            assert not library.check()
+            >>> library.check()
+            []
         """
         with self._database.write() as connection:  # SQLite checks full-text indexes by writing to them
             problems = integrity.problems(connection)

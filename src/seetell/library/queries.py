@@ -30,7 +30,8 @@ class LibraryQueries:
         """Counts, folders, model and size of the library.
 
         Example:
-            print(library.info().images)
+            >>> library.info().images
+            3
         """
         return summarise(self._database)
 
@@ -54,9 +55,9 @@ class LibraryQueries:
             rank: "together" ranks by embedding and words, "embedding" by the embedding alone.
 
         Example:
-            results = library.search("a red car", Filters(tags=["street"]), k=20)
-            for hit in results.matching:
-                print(hit.relevance, hit.image.path)
+            >>> results = library.search("a red thing", Filters(not_tags=["blue"]), k=2)
+            >>> [(hit.image.caption, hit.matches) for hit in results]
+            [('a red thing', True), ('a green thing', False)]
         """
         return self._searcher.search(text, filters, like=like, k=k, rank=rank)
 
@@ -68,7 +69,8 @@ class LibraryQueries:
             k: how many.
 
         Example:
-            library.similar(library.find("dog.jpg").id)
+            >>> len(library.similar(1))
+            2
         """
         return self.search(like=image_id, k=k)
 
@@ -79,7 +81,8 @@ class LibraryQueries:
             image_id: as in `LibraryImage.id`.
 
         Example:
-            print(library.get(7).caption)
+            >>> library.get(1).caption
+            'a blue thing'
         """
         with self._database.read() as connection:
             return rows.image(connection, image_id)
@@ -91,7 +94,8 @@ class LibraryQueries:
             path: of the file.
 
         Example:
-            image = library.find("PHOTOS/dog.jpg")
+            >>> library.find("PHOTOS/red.png").labels
+            ('red',)
         """
         with self._database.read() as connection:
             name = os.fsencode(os.path.abspath(path))
@@ -107,7 +111,8 @@ class LibraryQueries:
             limit: how many to return at most.
 
         Example:
-            library.images(Filters(tags=["beach"]), limit=10)
+            >>> [image.caption for image in library.images(Filters(tags=["red"]), limit=10)]
+            ['a red thing']
         """
         return [hit.image for hit in self.browse(filters, offset=offset, limit=limit)]
 
@@ -120,8 +125,8 @@ class LibraryQueries:
             limit: how many to return at most.
 
         Example:
-            for hit in library.browse(Filters(tags=["beach"])):
-                print(hit.relevance, hit.image.path)
+            >>> library.browse(Filters(tags=["red"]))
+            SearchResults(1 hits, 1 matching)
         """
         with self._database.read() as connection:
             return query.browse(connection, filters, limit, offset)
@@ -133,7 +138,8 @@ class LibraryQueries:
             filters: all images by default.
 
         Example:
-            library.count(Filters(folder="~/Pictures/2024"))
+            >>> library.count(Filters(folder="PHOTOS"))
+            3
         """
         where, values = condition(filters)
         with self._database.read() as connection:
@@ -146,8 +152,8 @@ class LibraryQueries:
             filters: all images by default.
 
         Example:
-            for tag in library.tags():
-                print(tag.label, tag.images)
+            >>> [(tag.label, tag.images) for tag in library.tags()]
+            [('blue', 1), ('green', 1), ('red', 1)]
         """
         where, values = condition(filters)
         with self._database.read() as connection:
@@ -165,8 +171,8 @@ class LibraryQueries:
             bits: how many of the 64 bits of the difference hash may differ.
 
         Example:
-            for best, *others in library.duplicates():
-                print(best.path, [other.path for other in others])
+            >>> library.duplicates()
+            []
         """
         with self._database.read() as connection:
             return duplicates.duplicates(connection, bits)
