@@ -132,7 +132,7 @@ class CurrentModel:
 
     def _find(self, row: ModelRow) -> Path:
         """The folder of the library's model, or of one that supersedes it."""
-        candidates = [self._named, Path(row.path), *(place.path for place in installed())]
+        candidates = [self._named, Path(row.path), *(each.path for each in installed())]
         superseding: Path | None = None
         for path in candidates:
             with contextlib.suppress(SeetellError):
