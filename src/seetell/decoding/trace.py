@@ -1,4 +1,4 @@
-"""How beam search remembers: back-pointers, and the best sequences that have ended."""
+"""The memory of beam search: back-pointers, and the best finished sequences."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class Step:
 
 
 class Finished:
-    """The `keep` best ended sequences of each image, best first: where each stopped, not what it says."""
+    """The `keep` best finished sequences of each image, best first: where each stopped, not its tokens."""
 
     def __init__(self, images: int, keep: int) -> None:
         self.score = np.full((images, keep), -np.inf)
@@ -33,7 +33,7 @@ class Finished:
         self.log = np.full((images, keep), np.nan)  # the end's; NaN: cut off without one
 
     def add(self, images: Integers, step: int, score: Floats, slot: Integers, log: Floats) -> None:
-        """Offer sequences (A, C) that stop in `slot` at `step`; a score of −∞ is no offer."""
+        """Add sequences (A, C) that stop in `slot` at `step`, if they are good enough; a score of −∞ never is."""
         keep = self.score.shape[1]
         order = np.argsort(-np.concatenate([self.score[images], score], axis=1), axis=1, kind="stable")[:, :keep]
         for old, new in (
@@ -82,6 +82,6 @@ class Finished:
 
 
 def _table(steps: list[Step], name: str, rows: int, longest: int) -> Floats | None:
-    """Room for what the steps hold under `name`, if they hold it."""
+    """An empty table for what the steps hold under `name`; None if they hold nothing."""
     first: Floats | None = getattr(steps[0], name) if steps else None
     return None if first is None else np.zeros((rows, longest, *first.shape[2:]), dtype=first.dtype)

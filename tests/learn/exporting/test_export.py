@@ -9,6 +9,9 @@ import numpy as np
 import onnx
 import pytest
 import torch
+from seetell.learn.export import ModelInfo, Trained, UnequalError, export
+from seetell.learn.export.graphs import TextSide, to_onnx
+from seetell.learn.export.weight_names import head_weights
 from torch import nn
 
 from helpers.tiny_trained import MODELS, TEXTS, make, photographs
@@ -16,9 +19,6 @@ from seetell.bundle import Bundle
 from seetell.decoding import beam_search, greedy
 from seetell.errors import SeetellError
 from seetell.learn.encoders import Encoder
-from seetell.learn.export import ModelInfo, Trained, UnequalError, export
-from seetell.learn.export.graphs import TextSide, to_onnx
-from seetell.learn.export.weight_names import head_weights
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
@@ -181,7 +181,9 @@ def test_runs_that_do_not_see_alike_are_refused(encoder: Encoder, tmp_path: Path
         return str(caught.value)
 
     assert "another encoder" in refused(merge, make("classifier", other))
-    assert "prepared in another way" in refused(merge, replace(tags, preparation=msgspec.structs.replace(tags.preparation, resize=999)))
+    assert "prepared in another way" in refused(
+        merge, replace(tags, preparation=msgspec.structs.replace(tags.preparation, resize=999))
+    )
     assert "captioner, too" in refused(merge, make("initial", encoder))
     with pytest.raises(SeetellError, match="--data"):
         export([merge], tmp_path / "out", ModelInfo("tiny"), images=photographs(), smaller="int8")

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from seetell.learn.export import open_runs
+from seetell.learn.export.kept import kept_of
+from seetell.learn.export.trained import check_shared
 from typer.testing import CliRunner, Result
 
 from helpers.tiny_bundles import write_tiny
@@ -16,9 +19,6 @@ from seetell.bundle import Bundle, CaptionerPart, RetryPart
 from seetell.cli import app, main
 from seetell.data import open_dataset
 from seetell.learn.encoders import Encoder
-from seetell.learn.export import open_runs
-from seetell.learn.export.kept import kept_of
-from seetell.learn.export.trained import check_shared
 from seetell.learn.models.live_encoder import LiveEncoder
 from seetell.learn.recipes import load
 from seetell.learn.training.run import Run, train

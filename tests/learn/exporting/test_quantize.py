@@ -9,14 +9,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from onnx import numpy_helper
-
-from helpers.tiny_trained import make
-from seetell.learn.encoders import Encoder
-from seetell.learn.encoders.engines import Reading
 from seetell.learn.export.graphs import to_onnx
 from seetell.learn.export.heads import make_head
 from seetell.learn.export.quantize import channel_axes, quantised, quantize_graph
 from seetell.learn.export.weight_names import constants
+
+from helpers.tiny_trained import make
+from seetell.learn.encoders import Encoder
+from seetell.learn.encoders.engines import Reading
 
 Floats = NDArray[np.float32]
 

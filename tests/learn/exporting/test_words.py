@@ -6,11 +6,11 @@ import numpy as np
 import onnxruntime
 import pytest
 from msgspec.structs import replace
+from seetell.learn.export.words import CHOSEN, fitting_words
 
 from helpers.tiny_bundles import DIMENSIONS, LABELS, WEIGHTS, WORDS, files, manifest, texts, write_tiny
 from seetell.bundle import write_bundle
 from seetell.errors import SeetellError
-from seetell.learn.export.words import CHOSEN, fitting_words
 from seetell.runtime import Model
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from seetell.learn.export import Description, Trained, export
 from torch import nn
 
 from helpers.tiny_bundles import copy, forge
 from seetell.bundle import Bundle
 from seetell.data import open_dataset
 from seetell.errors import SeetellError
-from seetell.learn.export import Description, Trained, export
 from seetell.learn.recipes import Recipe, load
 from seetell.learn.training.run import Run, train
 from seetell.learn.training.warm_start import WarmStart, recipe_from
