@@ -48,7 +48,7 @@ def indexed(images: Path, library: Path, bundle: str) -> dict[str, float]:
     """Seconds by the clock of `seetell index` in a process of its own, and its peak memory."""
     begin = time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", "seetell.cli", "index", images, "--library", library, "--bundle", bundle],
+        [sys.executable, "-m", "seetell.cli", "index", images, "--library", library, "--model", bundle],
         check=True,
         stdout=subprocess.DEVNULL,
     )

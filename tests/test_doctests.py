@@ -12,16 +12,8 @@ import seetell
 from helpers.tiny_bundles import write_colours
 
 PACKAGES = (
-    "runtime",
-    "similarity",
-    "decoding",
-    "metrics",
-    "images",
-    "evaluation",
-    "errors",
-    "settings",
-    "files",
-    "util",
+    *("errors", "files", "settings", "util", "progress", "images", "text", "data"),
+    *("similarity", "decoding", "metrics", "bundle", "runtime", "evaluation", "figures"),
 )
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}
 
@@ -66,6 +58,11 @@ def test_public_names_have_an_example(name: str) -> None:
     text = getattr(importlib.import_module(f"seetell.{module}"), attribute).__doc__
     assert "Example:" in text
     assert ">>>" in text
+
+
+def test_open_dataset_has_an_example() -> None:
+    (example,) = doctest.DocTestFinder().find(seetell.open_dataset, "open_dataset")
+    assert len(example.examples) >= 4
 
 
 def test_the_first_page_of_help_names_what_there_is() -> None:

@@ -229,7 +229,7 @@ def test_thousands_of_known_files_take_no_time(tmp_path: Path, bundle: Path, pai
 
 def test_another_bundle_is_refused(library: Library, bundle: Path, photos: Path) -> None:
     with Library.open(library.path, bundle=bundle) as other:
-        with pytest.raises(LibraryError, match="reindex --bundle") as error:
+        with pytest.raises(LibraryError, match="reindex --model") as error:
             other.update([photos])
         assert "cannot be compared" in str(error.value)
         with pytest.raises(LibraryError):

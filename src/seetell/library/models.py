@@ -55,7 +55,7 @@ class Models:
                 f"this library was made with the bundle {row.name} ({row.fingerprint[:12]}), not with the one named; "
                 "embeddings of two bundles cannot be compared",
                 where=str(self._database.path.parent),
-                remedy=f"Leave --bundle out, or move the library over: seetell reindex --bundle {self.named}",
+                remedy=f"Leave --model out, or move the library over: seetell library reindex --model {self.named}",
             )
 
     @cached_property
@@ -84,7 +84,7 @@ class Models:
         raise LibraryError(
             f"the bundle that this library was made with is not there any more: {row.name} ({row.fingerprint[:12]})",
             where=row.place,
-            remedy="Put it back, name it with --bundle, or move the library to another one: seetell reindex --bundle B",
+            remedy="Put it back, name it with --model, or move the library to another one: seetell library reindex --model NAME",
         )
 
     def close(self) -> None:

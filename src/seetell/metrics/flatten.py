@@ -19,6 +19,6 @@ def flatten_metrics(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, f
     for name, value in metrics.items():
         if isinstance(value, Mapping):
             flat |= flatten_metrics(value, f"{prefix}{name}.")
-        elif isinstance(value, int | float):
+        elif isinstance(value, int | float) and not isinstance(value, bool):
             flat[f"{prefix}{name}"] = float(value)
     return flat

@@ -14,8 +14,8 @@ from typing import Any
 import optuna
 
 from seetell.errors import SeetellError
+from seetell.figures.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.learn.recipes import RecipeError, load
-from seetell.learn.reproduction.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.learn.training.loop import DivergedError, State
 from seetell.learn.training.run import train
 from seetell.progress import SILENT, Progress

@@ -11,10 +11,10 @@ from seetell.data import Record
 from seetell.decoding import Decoded
 from seetell.figures.attention import AttendedCaption, attention_sheet
 from seetell.figures.captions import CaptionExample, caption_sheets
+from seetell.figures.page import Figure, Heading, Page, Paragraph
 from seetell.figures.sheet import save_image
 from seetell.images import decode
 from seetell.learn.models.captioner import CaptionModel
-from seetell.learn.reproduction.page import Figure, Heading, Page, Paragraph
 from seetell.learn.tasks.captioning.decode import DecodingSettings, sentences, tell
 from seetell.learn.training.inputs import ImageInputs
 from seetell.learn.training.run import Run

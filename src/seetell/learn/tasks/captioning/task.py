@@ -19,10 +19,10 @@ from seetell.data import Dataset, Record
 from seetell.learn.losses.settings import made
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.recipes import Phase, Recipe, RecipeError
-from seetell.learn.reproduction.caption_figures import ToldCaption, write_captions
 from seetell.learn.tasks.base import Task, Validation
 from seetell.learn.tasks.captioning.decode import DecodingSettings, sentences, tell
 from seetell.learn.tasks.captioning.objectives import Batch, HardAttention, Likelihood, Objective, accuracy, split
+from seetell.learn.tasks.captioning.predictions import CaptionPrediction, write_predictions
 from seetell.learn.tasks.captioning.self_critical import SelfCriticalObjective
 from seetell.learn.tasks.captioning.sheets import attention_on_things, write_caption_sheets
 from seetell.learn.training.batching import Sequences, chunks, length_buckets, one_caption
@@ -223,7 +223,7 @@ def evaluate(run: Run, training_data: TrainingData, split: str, options: Mapping
             f"{training_data.dataset.name}, split {split}: {found['protocol']}; CIDEr {found['metrics']['cider']:.1f}."
         )
         write_caption_sheets(run, records, images, decoded, Path(options["sheet"]), about=about)
-    return {**found, "seconds_telling": round(seconds, 4)}
+    return {**found, "seconds_decoding": round(seconds, 4)}
 
 
 def score_told(
@@ -236,8 +236,10 @@ def score_told(
     metrics = {**scored.metrics, **diversity([ptb(caption) for caption in captions], training or None)}
     if options.get("predictions"):
         each = zip(records, captions, scored.per_image["cider"].tolist(), strict=True)
-        lines = [ToldCaption(record.key, caption, list(record.captions), score) for record, caption, score in each]
-        write_captions(Path(options["predictions"]), lines)
+        lines = [
+            CaptionPrediction(record.key, caption, list(record.captions), score) for record, caption, score in each
+        ]
+        write_predictions(Path(options["predictions"]), lines)
     protocol = "PTB tokenizer; BLEU with and without brevity penalty"
     notes = [*scored.notes, *filter(None, [degenerate([list(words) for words in told])])]
     found: dict[str, Any] = {"metrics": metrics, "protocol": protocol, "images": len(records)}

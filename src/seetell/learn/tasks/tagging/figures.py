@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from seetell.evaluation.tags import Booleans, TagAnalysis, analyse
+from seetell.figures.page import Block, Figure, Heading, Paragraph, Table
 from seetell.learn.files import write_text
-from seetell.learn.reproduction.page import Block, Figure, Heading, Paragraph, Table
 from seetell.learn.training.curves import flat
 
 PREDICTIONS = "predictions.jsonl"

@@ -9,10 +9,10 @@ from PIL import Image
 
 from seetell.data import Record
 from seetell.evaluation.tags import TagAnalysis, analyse
+from seetell.figures.page import Figure, Heading, Page, Paragraph
 from seetell.figures.sheet import save_image
 from seetell.figures.tags import TaggedImage, tag_sheet
 from seetell.images import decode
-from seetell.learn.reproduction.page import Figure, Heading, Page, Paragraph
 from seetell.learn.tasks.tagging.data import LabelledImages
 from seetell.learn.tasks.tagging.decode import TagPredictions
 from seetell.learn.tasks.tagging.figures import summary, summary_blocks
