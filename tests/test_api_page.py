@@ -1,4 +1,4 @@
-"""The examples of docs/api.md run, and give what they say they give."""
+"""The examples of docs/api.md run, and print what they show."""
 
 import doctest
 from pathlib import Path
