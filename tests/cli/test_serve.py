@@ -97,7 +97,7 @@ def test_mistakes_are_reported_before_anything_is_created(photos: Path, tmp_path
         (str(photos / "none"),): "no such folder",
         ("--model", "tinny"): "Did you mean tiny",
         ("--host", "0.0.0.0", "--token", "short"): "shorter than 16",
-        (str(photos),): "no built-in bundle",
+        (str(photos),): "no built-in model",
     }.items():
         result = CliRunner().invoke(app, ["serve", *arguments])
         assert isinstance(result.exception, SeetellError), result.output
