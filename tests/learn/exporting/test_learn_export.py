@@ -84,7 +84,7 @@ def test_runs_become_a_suite(runs: dict[str, Path], tmp_path: Path) -> None:
     assert {layout.name for layout in manifest.encoder.layouts} == {"grid", "pooled", "full_network"}
     assert manifest.captioner is not None
     assert manifest.captioner.rerank_weight == 2
-    assert "fit with the image counting 2" in manifest.captioner.scores[1].protocol
+    assert "re-ranked by similarity with weight 2" in manifest.captioner.scores[1].protocol
     for head in manifest.heads:
         assert [score.measured_on for score in head.scores] == ["checkpoint", "bundle"]
         assert head.scores[1].images == 4
