@@ -47,7 +47,7 @@ class IndexingState:
     revision: int = 0
 
 
-class Indexer:
+class BackgroundIndexer:
     """Runs `Library.update` in a thread, one run at a time.
 
     Args:

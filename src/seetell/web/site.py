@@ -7,7 +7,7 @@ from seetell.errors import SeetellError
 from seetell.library import Library, LibraryImage, Report
 from seetell.util import LruCache
 from seetell.web.captions import caption_with_attention
-from seetell.web.indexer import Indexer
+from seetell.web.indexer import BackgroundIndexer
 from seetell.web.presentation import ImagePresenter
 from seetell.web.schemas import CaptionResponse
 from seetell.web.security import Access
@@ -37,7 +37,7 @@ class Site:
         self.thumbnails = Thumbnails(library.path)
         self.uploads = UploadedImages()
         self.upload_slots = asyncio.Semaphore(UPLOADS_IN_MEMORY)
-        self.indexer = Indexer(library, self._after_update, full_paths=access.loopback)
+        self.indexer = BackgroundIndexer(library, self._after_update, full_paths=access.loopback)
         self._captions: LruCache[tuple[str, str], CaptionResponse] = LruCache(CACHED_CAPTIONS)
 
     def presenter(self) -> ImagePresenter:

@@ -15,7 +15,7 @@ from seetell.data import Record
 from seetell.learn.encoders import LAYOUTS, Encoder, encode_dataset
 from seetell.learn.encoders.engines import Engine, OnnxEngine, TorchEngine, fastest_engine
 from seetell.learn.encoders.keys import image_key
-from seetell.learn.encoders.pipeline import Pipeline
+from seetell.learn.encoders.pipeline import EncodingPipeline
 from seetell.learn.encoders.weights import EncoderName
 
 CPU = torch.device("cpu")
@@ -171,7 +171,7 @@ def test_engines_agree_from_the_file_on(
     images = [(image_key(record.image.read()), record) for record in make_records(3)]
 
     def features(engine: Engine | None) -> dict[str, Any]:
-        pipeline = Pipeline(small, layouts, preparation, batch_size=2, threads=2, device="cpu")
+        pipeline = EncodingPipeline(small, layouts, preparation, batch_size=2, threads=2, device="cpu")
         if engine is not None:
             pipeline.engine = engine
         found = list(pipeline.run(images))

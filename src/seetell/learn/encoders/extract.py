@@ -19,7 +19,7 @@ from seetell.images import Preparation
 from seetell.learn.encoders.encoder import Encoder
 from seetell.learn.encoders.keys import image_keys
 from seetell.learn.encoders.layouts import check_crops, check_layout
-from seetell.learn.encoders.pipeline import Encoded, Pipeline, single_threaded
+from seetell.learn.encoders.pipeline import Encoded, EncodingPipeline, single_threaded
 from seetell.learn.encoders.space import check_space, default_root, size_text
 from seetell.learn.encoders.store import FeatureStore
 from seetell.learn.encoders.store_spec import Precision, StoreSpec
@@ -73,7 +73,7 @@ def encode_dataset(
         preparation: None: the encoder's own, with one crop.
         precision: of the values on disk.
         mirrored: encode the mirrored images, into stores of their own.
-        batch_size, threads, device: see `Pipeline`.
+        batch_size, threads, device: see `EncodingPipeline`.
         progress: also gets a message about the disk space needed, and one if the network can only run slowly.
 
     Example:
@@ -95,7 +95,7 @@ def encode_dataset(
 
     bad: dict[str, Skipped] = {}
     if pending:
-        pipeline = Pipeline(
+        pipeline = EncodingPipeline(
             encoder,
             layouts,
             preparation,
