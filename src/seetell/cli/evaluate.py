@@ -23,11 +23,13 @@ def evaluate(
     ] = None,
     length: Annotated[
         float | None,
-        typer.Option(help="Captions of a run: exponent of length normalisation; by default the recipe's."),
+        typer.Option(
+            min=0, max=10, help="Captions of a run: exponent of length normalisation; by default the recipe's."
+        ),
     ] = None,
     rerank_weight: Annotated[
         float | None,
-        typer.Option(help="Captions of a model: weight of image–text similarity; by default the model's own."),
+        typer.Option(min=0, help="Captions of a model: weight of image–text similarity; by default the model's own."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate at most this many images, evenly spaced.")] = None,
     sheet: Annotated[Path | None, typer.Option(help="Runs only: a folder for pages that show examples.")] = None,

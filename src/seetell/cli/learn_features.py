@@ -26,7 +26,9 @@ def features(
             help="pooled, grid (the default), grid:STAGE, levels, grid+levels or full_network; may be repeated."
         ),
     ] = None,
-    crops: Annotated[int, typer.Option(help="1, or 10: the mean over corners, centre and their mirror images.")] = 1,
+    crops: Annotated[
+        int, typer.Option(min=1, max=10, help="1, or 10: the mean over corners, centre and their mirror images.")
+    ] = 1,
     view: Annotated[
         str, typer.Option(help="With one crop: centre (the central square) or whole (the image squashed to a square).")
     ] = "centre",
