@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from samples import SAMPLES, Sample, copy_samples
 
-from seetell.figures.attention import Told, attention_sheet
+from seetell.figures.attention import AttendedCaption, attention_sheet
 from seetell.figures.sheet import Cell, contact_sheet, save_image
 from seetell.images import decode
 from seetell.library import Library, LibraryImage
@@ -72,7 +72,7 @@ def attention_of(model: Model, file: Path) -> Image.Image:
     if best.attention is None:
         return contact_sheet([Cell(image, best.text)])
     box = model.preparation.visible_box(image.size)
-    return attention_sheet(image, [Told(best.words, best.attention)], box=box)
+    return attention_sheet(image, [AttendedCaption(best.words, best.attention)], box=box)
 
 
 if __name__ == "__main__":

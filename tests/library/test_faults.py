@@ -21,7 +21,7 @@ from seetell.library.storage import database
 
 Painter = Callable[..., Path]
 
-# Indexes, and says how much is done; then edits one image after another for as long as it lives.
+# Indexes and reports its progress; then edits one image after another for as long as it lives.
 CHILD = """
 import sys
 from seetell.library import Library
@@ -41,7 +41,7 @@ with Library.open(library, model=model or None) as opened:
 
 
 def run_and_kill(library: Path, bundle: Path | str, photos: Path, again: Path | str, after: float) -> list[str]:
-    """What the child said before it was killed, `after` seconds after it was ready."""
+    """The output of the child before it was killed, `after` seconds after it was ready."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(library), str(bundle), str(photos), str(again)],
         stdout=subprocess.PIPE,
@@ -67,14 +67,14 @@ def run_and_kill(library: Path, bundle: Path | str, photos: Path, again: Path | 
     return lines
 
 
-def check_after_kill(path: Path, said: list[str]) -> None:
+def check_after_kill(path: Path, output: list[str]) -> None:
     with Library.open(path) as library:
         assert library.check() == []
-        done = [int(line.split()[-1]) for line in said if line.startswith("done Indexing")]
+        done = [int(line.split()[-1]) for line in output if line.startswith("done Indexing")]
         info = library.info()
-        assert info.files >= max(done, default=0)  # what was said to be done is there
+        assert info.files >= max(done, default=0)  # everything reported as done is there
         captions = {image.hash: image.caption for image in library.images(limit=10_000)}
-        for line in said:
+        for line in output:
             if line.startswith("edited"):
                 assert captions[line.split()[1]] == f"edited {line.split()[1]}"
 
@@ -86,11 +86,11 @@ def kill_again_and_again(tmp_path: Path, paint: Painter, bundle: Path, colours: 
     photos, library = photo.parents[1], tmp_path / "library"
     chance = random.Random(seed)
     for round_ in range(kills):
-        moving = round_ >= kills // 2  # the second half moves to the other bundle and back
+        moving = round_ >= kills // 2  # the second half moves to the other model and back
         again = (bundle, colours)[round_ % 2] if moving else ""
-        said = run_and_kill(library, "" if moving else bundle, photos, again, chance.uniform(0, 1.5))
+        output = run_and_kill(library, "" if moving else bundle, photos, again, chance.uniform(0, 1.5))
         if (library / "library.db").exists():
-            check_after_kill(library, said)
+            check_after_kill(library, output)
     with Library.open(library) as opened:
         opened.update([photos])
         opened.reindex(colours)
@@ -182,7 +182,7 @@ def test_images_that_vanish_or_change_while_they_are_read(
         assert library.info().unreadable == 0
 
 
-def test_a_second_indexer_is_sent_away_but_may_search(library: Library, photos: Path) -> None:
+def test_a_second_indexer_is_refused_but_may_search(library: Library, photos: Path) -> None:
     with Library.open(library.path) as other:
         inside = threading.Event()
         done = threading.Event()
@@ -209,7 +209,7 @@ def test_a_second_indexer_is_sent_away_but_may_search(library: Library, photos: 
         assert other.update().unchanged == 12
 
 
-def test_many_readers_beside_a_writer(library: Library, paint: Painter, photos: Path) -> None:
+def test_many_readers_and_a_writer(library: Library, paint: Painter, photos: Path) -> None:
     for number in range(150):
         paint(f"more/{number}.png", (200, 40, 40), seed=1000 + number)
     stop, errors, answers = threading.Event(), list[BaseException](), list[int]()
@@ -256,9 +256,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damage_is_noticed_and_what_people_wrote_survives_it(
-    tmp_path: Path, bundle: Path, paint: Painter, damage: str
-) -> None:
+def test_damage_is_noticed_and_edits_survive_it(tmp_path: Path, bundle: Path, paint: Painter, damage: str) -> None:
     for number in range(60):
         photo = paint(f"{number}.png", seed=number)
     path = tmp_path / "library"

@@ -23,26 +23,26 @@ def names(library: Library) -> list[str]:
     return sorted(Path(file).name for image in library.images(limit=1000) for file in image.files)
 
 
-def test_everything_is_told_as_the_suite_tells_it(library: Library, photos: Path, colours: Path) -> None:
+def test_images_are_stored_as_the_model_describes_them(library: Library, photos: Path, colours: Path) -> None:
     info = library.info()
     assert (info.images, info.files, info.unreadable) == (12, 12, 0)
     assert info.folders == (str(photos),)
     assert library.check() == []
     with open_model(colours) as model:
         for path in photos.rglob("*.png"):
-            image, said = library.find(path), model.describe(path)
+            image, described = library.find(path), model.describe(path)
             assert image is not None
-            assert image.caption == said.text
-            assert [(tag.label, pytest.approx(tag.confidence, abs=1e-4)) for tag in said.tags] == [
+            assert image.caption == described.text
+            assert [(tag.label, pytest.approx(tag.confidence, abs=1e-4)) for tag in described.tags] == [
                 (tag.label, tag.confidence) for tag in image.tags
             ]
             assert (image.width, image.height, image.bytes) == (24, 24, path.stat().st_size)
-            found = library.search(said.tags[0].label, k=12, rank="embedding")
+            found = library.search(described.tags[0].label, k=12, rank="embedding")
             similarity = next(each.similarity for each in found if each.image.id == image.id)
-            texts = model.retriever.embed_texts([said.tags[0].label])
-            assert said.embedding is not None
+            texts = model.retriever.embed_texts([described.tags[0].label])
+            assert described.embedding is not None
             assert similarity == pytest.approx(
-                model.retriever.similarity.scores(said.embedding[None], texts)[0, 0], abs=1e-6
+                model.retriever.similarity.scores(described.embedding[None], texts)[0, 0], abs=1e-6
             )
 
 
@@ -76,7 +76,7 @@ def test_new_changed_moved_copied_and_gone(library: Library, photos: Path, paint
     assert library.update().unchanged == 13
 
 
-def test_two_new_files_of_one_content_are_told_once(tmp_path: Path, bundle: Path, photos: Path) -> None:
+def test_two_new_files_of_one_content_are_described_once(tmp_path: Path, bundle: Path, photos: Path) -> None:
     shutil.copytree(photos / "red", photos / "again")
     with Library.open(tmp_path / "library", model=bundle) as library:
         report = library.update([photos])
@@ -104,7 +104,7 @@ def test_unreadable_files_are_remembered_and_tried_again_when_they_change(
     assert library.find(bad) is not None
 
 
-def test_people_s_words_come_back_with_the_image(library: Library, photos: Path, tmp_path: Path) -> None:
+def test_edits_come_back_with_the_image(library: Library, photos: Path, tmp_path: Path) -> None:
     path = photos / "red" / "3.png"
     image = library.find(path)
     assert image is not None
@@ -119,9 +119,7 @@ def test_people_s_words_come_back_with_the_image(library: Library, photos: Path,
     assert (back.caption, back.labels, back.edited) == ("my own words", ("mine",), {"caption", "tags"})
 
 
-def test_people_s_words_stay_when_only_the_file_s_metadata_change(
-    library: Library, photos: Path, paint: Painter
-) -> None:
+def test_edits_stay_when_only_the_metadata_of_a_file_change(library: Library, photos: Path, paint: Painter) -> None:
     same, other = photos / "red" / "0.png", photos / "red" / "1.png"
     for path in (same, other):
         image = library.find(path)
@@ -170,7 +168,7 @@ def test_folders_inside_each_other_are_one(tmp_path: Path, bundle: Path, photos:
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="these file systems know only text")
-def test_names_that_are_no_text(tmp_path: Path, bundle: Path, photos: Path) -> None:
+def test_file_names_that_are_not_text(tmp_path: Path, bundle: Path, photos: Path) -> None:
     odd = os.fsencode(photos) + b"/caf\xe9 \n'\".png"
     shutil.copy(photos / "red" / "0.png", os.fsdecode(odd))
     with Library.open(tmp_path / "library", model=bundle) as library:
@@ -223,7 +221,7 @@ def test_thousands_of_known_files_take_no_time(tmp_path: Path, bundle: Path, pai
         assert time.process_time() - begin < 1.5
 
 
-def test_another_bundle_is_refused(library: Library, bundle: Path, photos: Path) -> None:
+def test_another_model_is_refused(library: Library, bundle: Path, photos: Path) -> None:
     with Library.open(library.path, model=bundle) as other:
         with pytest.raises(LibraryError, match="reindex --model") as error:
             other.update([photos])
@@ -232,7 +230,7 @@ def test_another_bundle_is_refused(library: Library, bundle: Path, photos: Path)
             other.search("red")
 
 
-def test_a_bundle_is_found_again_by_its_fingerprint(
+def test_a_model_is_found_again_by_its_fingerprint(
     tmp_path: Path, bundle: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = shutil.copytree(bundle, tmp_path / "here")

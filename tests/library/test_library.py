@@ -1,4 +1,4 @@
-"""Editing, moving to another bundle, watching, duplicates, descriptions, exports."""
+"""Editing, moving to another model, watching, duplicates, descriptions, exports."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ def test_edits_are_kept_searched_and_taken_back(library: Library) -> None:
         library.edit(5, tags=[str(number) for number in range(300)])
 
 
-def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path, photos: Path) -> None:
+def test_moving_to_another_model(library: Library, bundle: Path, colours: Path, photos: Path) -> None:
     edited = library.edit(2, caption="mine")
     served: list[bool] = []
 
@@ -60,7 +60,7 @@ def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path,
             for each in library.images():
                 if each.id != edited.id:
                     assert each.caption == model.captioner(each.path).text
-            # The one that was open all the time asks the new bundle from now on.
+            # The one that was open all the time uses the new model from now on.
             text = model.retriever.embed_texts(["red"])
             best = reader.search("red", k=1, rank="embedding")[0]
             vector = model.retriever.images(best.image.path).vector
@@ -74,7 +74,7 @@ def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path,
     assert library.update().unchanged == 12
 
 
-def test_a_stopped_move_goes_on_where_it_was(tmp_path: Path, bundle: Path, colours: Path, paint: Painter) -> None:
+def test_a_stopped_reindex_resumes(tmp_path: Path, bundle: Path, colours: Path, paint: Painter) -> None:
     for number in range(150):
         photo = paint(f"{number}.png", seed=number)
     stop = threading.Event()
@@ -99,7 +99,7 @@ def test_a_stopped_move_goes_on_where_it_was(tmp_path: Path, bundle: Path, colou
         assert library.check() == []
 
 
-def test_watching_tells_of_new_images_that_match(library: Library, paint: Painter, photos: Path) -> None:
+def test_watching_reports_new_images_that_match(library: Library, paint: Painter, photos: Path) -> None:
     library.calibrate([("red", number, number > 8) for number in range(1, 13)])  # the last four are red
     stop = threading.Event()
     seen: list[AlertMatch | Report] = []
@@ -245,7 +245,7 @@ def test_the_users_own_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert os.path.isfile(tmp_path / "mine" / "library.db")
 
 
-def test_a_closed_library_says_so(tmp_path: Path, bundle: Path) -> None:
+def test_a_closed_library_raises(tmp_path: Path, bundle: Path) -> None:
     library = Library.open(tmp_path / "library", model=bundle)
     library.close()
     with pytest.raises(LibraryError, match="closed"):

@@ -15,14 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from helpers import tiny_bundles
 from seetell.bundle import find_bundle, read_manifest
 from seetell.library import Filters, Library, LibraryError
-from seetell.library.storage import migration
+from seetell.library.storage import migration, rows
 from seetell.library.storage.database import Database
 from seetell.library.storage.lock import index_lock
+from seetell.runtime import Description
 
 OLD = Path(__file__).parent / "old_library"
 OLD_MODEL = "9e4f9aa856fd057ecd6f354aacfdc0b0929535b87c5ee58d77d8ef74b8a334cd"
@@ -159,7 +161,7 @@ def test_an_error_during_the_migration_leaves_the_old_library(old: OldLibrary, m
 KILLED = """
 import os, signal, sys
 from seetell.library import Library
-from seetell.library.storage import migration
+from seetell.library.storage import migration, rows
 migration.rename_keys = lambda row: os.kill(os.getpid(), signal.SIGKILL)
 Library.open(sys.argv[1])
 """
@@ -255,6 +257,17 @@ def test_reindexing_to_a_model_that_supersedes_the_library_s_encodes_nothing(lib
     assert (report.indexed, report.removed) == (0, 0)
     assert library.info().fingerprint == read_manifest(successor).fingerprint
     assert library.check() == []
+
+
+def test_a_model_takes_over_while_a_reindex_to_it_is_unfinished(library: Library, successor: Path) -> None:
+    with library._database.write() as connection:
+        number = rows.add_model(connection, read_manifest(successor), "nowhere")
+        rows.set_meta(connection, "next_model", number)
+        rows.add_prediction(connection, 1, number, Description("", embedding=np.zeros(8, np.float32)))
+    with Library.open(library.path, model=successor) as moved:
+        assert moved.search("red", k=1)[0].image.labels == ("red",)
+        assert moved.info().next_model == ""
+        assert moved.check() == []
 
 
 def _fail(row: object) -> object:

@@ -150,7 +150,7 @@ class TestServer:
             served.update([photos])
             assert _names(served.search("red", k=4)) == {f"red/{n}.png" for n in range(4)}
 
-    def test_a_killed_indexer_goes_on(
+    def test_a_killed_indexer_resumes(
         self, address: str, colours: Path, photos: Path, client: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from seetell.library.remote.milvus import Milvus
@@ -194,7 +194,7 @@ class TestServer:
                 monkeypatch.setattr(MilvusIndex, "_fill", fill)
                 assert _names(reader.search("red", k=4, rank="embedding")) == {f"red/{n}.png" for n in range(4)}
                 assert not served.reindex(other).stopped
-                # The other bundle takes red for green.
+                # The other model takes red for green.
                 assert _names(reader.search("red", k=4, rank="embedding")) == {f"green/{n}.png" for n in range(4)}
             assert _agree(client, address, served)
             assert client.describe_collection(name)["collection_name"] != before
@@ -256,7 +256,7 @@ class TestServer:
         with pytest.raises(LibraryError, match="was not made by seetell"):
             Library.open(address)
 
-    def test_order_embeddings_are_refused_before_anything_is_told(
+    def test_order_embeddings_are_refused_before_anything_is_described(
         self, address: str, photos: Path, tmp_path: Path
     ) -> None:
         order = tiny_bundles.write_tiny(tmp_path / "order").path

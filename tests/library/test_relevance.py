@@ -35,7 +35,7 @@ def test_probabilities_are_frequencies(frequent: float) -> None:
     assert error(p, matches) < 0.01
     confident = p > 0.8
     assert matches[confident].mean() == pytest.approx(p[confident].mean(), abs=0.05)
-    # The truth is known: log odds = 3 z − 4.5 + log prior odds, and s tells nothing beyond z.
+    # The truth is known: log odds = 3 z − 4.5 + log prior odds, and s adds nothing to z.
     assert fitted.outstanding == pytest.approx(3.0, rel=0.25)
     assert fitted.prior == pytest.approx(frequent, rel=0.1)
 

@@ -1,6 +1,7 @@
 """Milvus and Ray replaced by small fakes in memory: what the library sends to them, and makes of their answers."""
 
 import sys
+import threading
 import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -165,3 +166,19 @@ def test_encoding_with_ray_makes_the_same_library(
             with opened._database.read() as connection:
                 contents.append(connection.execute(query).fetchall())
     assert contents[0] == contents[1]
+
+
+@pytest.mark.usefixtures("_ray")
+def test_encoding_with_ray_stops_and_resumes(tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_bundles.write_colours(tmp_path / "model").path
+    monkeypatch.setattr("seetell.library.indexing.writer.BATCH", 3)
+    monkeypatch.setattr("seetell.library.indexing.writer.SECONDS", 1e9)
+    monkeypatch.setattr("seetell.library.indexing.stages.QUEUE", 1)
+    stop = threading.Event()
+    with Library.open(tmp_path / "library", model=model) as opened:
+        monkeypatch.setattr(opened._index, "after_batch", stop.set)  # after the first batch
+        report = opened.update([photos], ray="", stop=stop)
+        assert report.stopped
+        assert 3 <= report.indexed <= 5  # what was waiting in the queue is kept
+        assert opened.check() == []
+        assert opened.update([photos], ray="").indexed == 12 - report.indexed

@@ -34,7 +34,7 @@ def test_rank_by_embedding_alone_equals_the_evaluation_s_ranking(library: Librar
         for text in ("red", "blue and green", "red n't green"):
             scores = model.retriever.similarity.scores(vectors, model.retriever.embed_texts([text]))[:, 0]
             found = library.search(text, k=12, rank="embedding")
-            assert [each.image.path for each in found] == [str(paths[place]) for place in np.argsort(-scores)]
+            assert [each.image.path for each in found] == [str(paths[index]) for index in np.argsort(-scores)]
             np.testing.assert_allclose([each.similarity for each in found], -np.sort(-scores), atol=1e-6)
 
 
@@ -61,7 +61,7 @@ def test_nothing_matches_what_nobody_knows(library: Library) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['"', "red AND (", "NEAR(a b)", "said:red", "*", "-red", "^", "red\0blue", "ﬁ 中文 🐕", "x" * 9999]
+    "text", ['"', "red AND (", "NEAR(a b)", "written:red", "*", "-red", "^", "red\0blue", "ﬁ 中文 🐕", "x" * 9999]
 )
 def test_no_text_breaks_the_full_text_search(library: Library, text: str) -> None:
     assert len(library.search(text, k=3)) == 3
@@ -129,7 +129,7 @@ def test_an_empty_library_answers(tmp_path: Path, bundle: Path) -> None:
         Library.open(tmp_path / "none", create=False)
 
 
-def test_a_bundle_without_a_retriever_is_searched_by_words(tmp_path: Path, photos: Path) -> None:
+def test_a_library_without_a_retriever_is_searched_by_words(tmp_path: Path, photos: Path) -> None:
     from helpers import tiny_bundles
 
     heads = tiny_bundles.write_tiny(tmp_path / "heads", ("captioner", "tagger")).path

@@ -106,7 +106,7 @@ def test_new_and_gone_images_count_before_the_index_knows_them(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("damage", ["missing", "short", "rubbish"])
-def test_an_index_that_is_damaged_is_done_without(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_index_is_ignored(tmp_path: Path, damage: str) -> None:
     database = made(tmp_path)
     put(database, vectors(1500))
     VectorIndex(database, exact_limit=1000).refresh()
@@ -149,7 +149,7 @@ def test_scores_equal_the_similarity_s_own(name: str) -> None:
     assert np.isnan(space.scores(question, [50, 51])).all()
 
 
-def test_top_breaks_ties_by_place() -> None:
+def test_top_breaks_ties_by_index() -> None:
     scores = np.array([1, 3, 2, 3, 3, 0], np.float32)
     assert top(scores, 2).tolist() == [1, 3]
     assert top(scores, 4).tolist() == [1, 3, 4, 2]

@@ -82,6 +82,6 @@ class Finished:
 
 
 def _table(steps: list[BeamStep], name: str, rows: int, longest: int) -> Floats | None:
-    """Room for what the steps hold under `name`, if they hold it."""
+    """An empty table for what the steps hold under `name`; None if they hold nothing."""
     first: Floats | None = getattr(steps[0], name) if steps else None
     return None if first is None else np.zeros((rows, longest, *first.shape[2:]), dtype=first.dtype)

@@ -1,4 +1,7 @@
-"""The class `Library`: the one interface for Python, the command line and the web page."""
+"""The class `Library`: the one interface for Python, the command line and the web page.
+
+Searching and listing are in `queries.py`.
+"""
 
 import os
 import threading
@@ -10,52 +13,42 @@ from typing import Self
 
 from seetell.library import descriptions, export
 from seetell.library.current_model import CurrentModel
-from seetell.library.filters import NO_FILTERS, Filters
 from seetell.library.indexing.indexer import Indexer
 from seetell.library.location import library_folder, parse_server
 from seetell.library.opening import index_maker, open_database
-from seetell.library.records import (
-    AlertMatch,
-    ImportReport,
-    Info,
-    LibraryImage,
-    Report,
-    SearchResults,
-    TagCount,
-)
-from seetell.library.search import duplicates, query
-from seetell.library.search.filtering import condition
+from seetell.library.queries import LibraryQueries
+from seetell.library.records import AlertMatch, ImportReport, LibraryImage, Report
 from seetell.library.search.relevance import Calibration
-from seetell.library.search.searcher import Rank, Searcher
+from seetell.library.search.searcher import Searcher
 from seetell.library.search.vector_index import EXACT_LIMIT, VectorIndex
-from seetell.library.storage import edits, integrity, repair, rows
+from seetell.library.storage import edits, integrity, repair
 from seetell.library.storage.database import Database
 from seetell.library.storage.edits import UNCHANGED, Unchanged
-from seetell.library.storage.summary import summarise
 from seetell.progress import SILENT, Progress
-from seetell.runtime import Embedding, ImageLike, Model
+from seetell.runtime import Model
 
 AnyPath = str | os.PathLike[str]
 
 
-class Library:
+class Library(LibraryQueries):
     """A searchable collection of images; opened with `Library.open`.
 
     Threads may share it: any number of them may read, and one at a time, on the whole machine, may run `update`,
     `reindex` or `rebuild`. `edit` may be called at any time.
 
     Example:
-        with Library.open("holiday.library") as library:
-            library.update(["~/Pictures"])
-            for hit in library.search("two dogs on a beach").matching:
-                print(hit.relevance, hit.image.path, hit.image.caption)
+        >>> with Library.open("holiday.library") as library:
+        ...     report = library.update(["PHOTOS"])
+        ...     for hit in library.search("a red thing").matching:
+        ...         print(hit.image.caption)
+        a red thing
     """
 
     def __init__(self, database: Database, model: CurrentModel, index: VectorIndex, rebuilt: str = "") -> None:
+        super().__init__(database, Searcher(database, model, index))
         self.path, self.rebuilt = database.folder, rebuilt
-        self._database, self._model, self._index = database, model, index
-        self._searcher = Searcher(database, model, index)
-        self._indexer = Indexer(database, model, index, self._searcher)
+        self._model, self._index = model, index
+        self._indexer = Indexer(database, model, index, self._searcher, rebuilt)
 
     @classmethod
     def open(
@@ -80,7 +73,9 @@ class Library:
             exact_limit: how many numbers all embeddings together may have for every image to be compared in a search.
 
         Example:
-            library = Library.open("holiday.library", model="builtin")
+            >>> with Library.open("new.library", model="builtin") as library:
+            ...     library.info().images
+            0
         """
         folder, server = library_folder(path), parse_server(path)
         make_index = index_maker(server, exact_limit)
@@ -93,7 +88,15 @@ class Library:
 
     @staticmethod
     def rebuild(path: AnyPath | None = None) -> str:
-        """Rebuild the database of a damaged library; returns what was recovered, in words."""
+        """Rebuild the database of a damaged library; returns what was recovered, in words.
+
+        Args:
+            path: as for `open`.
+
+        Example:
+            >>> Library.rebuild("holiday.library")
+            '3 images, and the edits of 0; the damaged database is kept in ...'
+        """
         return repair.rebuild(library_folder(path))
 
     def __enter__(self) -> Self:
@@ -122,18 +125,11 @@ class Library:
         """The library's model for the duration of a block, in which no reindex closes it.
 
         Example:
-            with library.use_model() as model:
-                print(model.captioner("photo.jpg").text)
+            >>> with library.use_model() as model:
+            ...     print(model.captioner("PHOTOS/red.png").text)
+            a red thing
         """
         return self._model.use()
-
-    def info(self) -> Info:
-        """Counts, folders, model and size of the library.
-
-        Example:
-            print(library.info().images)
-        """
-        return summarise(self._database)
 
     def update(
         self,
@@ -152,12 +148,11 @@ class Library:
             ray: the address of a Ray cluster that encodes new images; "" for `$RAY_ADDRESS`, or one on this computer.
 
         Example:
-            report = library.update(["~/Pictures"])
-            print(report.indexed, "new,", report.moved, "moved,", report.removed, "removed")
+            >>> report = library.update(["PHOTOS"])
+            >>> report.indexed, report.moved, report.unchanged, report.removed
+            (0, 0, 3, 0)
         """
-        report = self._indexer.update(folders, progress, stop or threading.Event(), ray)
-        report.rebuilt = self.rebuilt
-        return report
+        return self._indexer.update(folders, progress, stop or threading.Event(), ray)
 
     def reindex(self, model: AnyPath, *, progress: Progress = SILENT, stop: threading.Event | None = None) -> Report:
         """Move the library to another model. The old one is used until all images are encoded by the new one.
@@ -168,7 +163,8 @@ class Library:
             stop: set it from another thread to stop; called again, it resumes.
 
         Example:
-            library.reindex("better")
+            >>> library.reindex("other").indexed
+            3
         """
         return self._indexer.reindex(model, progress, stop or threading.Event())
 
@@ -190,102 +186,29 @@ class Library:
             folders: to watch.
             alerts: texts that new images are compared with.
             every: seconds between two updates.
+            stop: set it from another thread to stop.
+            progress: reports how far each update is.
 
         Example:
-            for event in library.watch(["~/Camera"], alerts=["a person climbing a fence"]):
-                print(event)
+            >>> stop = threading.Event()
+            >>> for event in library.watch(["PHOTOS", "NEW"], stop=stop):
+            ...     print(event.indexed)
+            ...     stop.set()
+            1
         """
         return self._indexer.watch(folders, alerts, every, stop or threading.Event(), progress)
 
     def forget(self, folder: AnyPath) -> int:
-        """Remove a folder and its images from the library; the files are not touched. Returns how many images."""
+        """Remove a folder and its images from the library; returns how many images. The files are not touched.
+
+        Args:
+            folder: one of the library's folders, or a folder inside one.
+
+        Example:
+            >>> library.forget("PHOTOS")
+            3
+        """
         return self._indexer.forget(folder)
-
-    def search(
-        self,
-        text: str = "",
-        filters: Filters = NO_FILTERS,
-        *,
-        like: ImageLike | Embedding | int | None = None,
-        k: int = 10,
-        rank: Rank = "together",
-    ) -> SearchResults:
-        """The k most relevant images, best first; as many as there are, whether or not they match.
-
-        Args:
-            text: a sentence or words.
-            filters: only images that pass are searched.
-            like: an image, its embedding by the library's model, or the id of an image in the library, that the
-                results should be similar to.
-            k: how many.
-            rank: "together" ranks by embedding and words, "embedding" by the embedding alone.
-
-        Example:
-            results = library.search("a red car", Filters(tags=["street"]), k=20)
-            for hit in results.matching:
-                print(hit.relevance, hit.image.path)
-        """
-        return self._searcher.search(text, filters, like=like, k=k, rank=rank)
-
-    def similar(self, image_id: int, k: int = 10) -> SearchResults:
-        """The k images most similar to one in the library."""
-        return self.search(like=image_id, k=k)
-
-    def get(self, image_id: int) -> LibraryImage:
-        """The image with this id; raises `LibraryError` if there is none."""
-        with self._database.read() as connection:
-            return rows.image(connection, image_id)
-
-    def find(self, path: AnyPath) -> LibraryImage | None:
-        """The image of a file, or None if the library does not have it."""
-        with self._database.read() as connection:
-            name = os.fsencode(os.path.abspath(path))
-            row = connection.execute("SELECT image FROM files WHERE path = ?", (name,)).fetchone()
-            return rows.image(connection, row[0]) if row and row[0] else None
-
-    def images(self, filters: Filters = NO_FILTERS, *, offset: int = 0, limit: int = 50) -> list[LibraryImage]:
-        """The images that pass the filters: most confident tags first, then the newest.
-
-        Example:
-            library.images(Filters(tags=["beach"]), limit=10)
-        """
-        return [hit.image for hit in self.browse(filters, offset=offset, limit=limit)]
-
-    def browse(self, filters: Filters = NO_FILTERS, *, offset: int = 0, limit: int = 50) -> SearchResults:
-        """Like `images`, with the model's confidence in the tags as relevance."""
-        with self._database.read() as connection:
-            return query.browse(connection, filters, limit, offset)
-
-    def count(self, filters: Filters = NO_FILTERS) -> int:
-        """How many images pass the filters."""
-        where, values = condition(filters)
-        with self._database.read() as connection:
-            return int(connection.execute(f"SELECT count(*) FROM images i WHERE {where}", values).fetchone()[0])
-
-    def tags(self, filters: Filters = NO_FILTERS) -> list[TagCount]:
-        """The tags of all images that pass the filters, the most frequent first."""
-        where, values = condition(filters)
-        with self._database.read() as connection:
-            found = connection.execute(
-                f"SELECT t.label, count(*) FROM tags t JOIN images i ON i.id = t.image WHERE {where} "
-                "GROUP BY t.label ORDER BY count(*) DESC, t.label",
-                values,
-            )
-            return [TagCount(*row) for row in found]
-
-    def content_hashes(self) -> frozenset[str]:
-        """The hashes of all images."""
-        with self._database.read() as connection:
-            return frozenset(row[0].hex() for row in connection.execute("SELECT hash FROM images"))
-
-    def duplicates(self, bits: int = duplicates.MAX_BITS) -> list[tuple[LibraryImage, ...]]:
-        """Groups of near-duplicates, the largest image of each first; a single image if it has several files.
-
-        Args:
-            bits: of 64 bits of the difference hash, how many may differ.
-        """
-        with self._database.read() as connection:
-            return duplicates.duplicates(connection, bits)
 
     def edit(
         self,
@@ -302,7 +225,8 @@ class Library:
             tags: None restores the model's.
 
         Example:
-            library.edit(7, caption="Grandma's birthday", tags=["grandma", "Lyon"])
+            >>> library.edit(1, caption="Grandma's birthday", tags=["grandma", "Lyon"]).labels
+            ('Lyon', 'grandma')
         """
         return edits.edit(self._database, image_id, caption, tags)
 
@@ -311,7 +235,12 @@ class Library:
 
         Args:
             table: with a column for the file, and columns for captions or tags.
-            images: the folder that file names start from; that of the table by default.
+            images: the folder that file names are relative to; that of the table by default.
+
+        Example:
+            >>> report = library.import_descriptions("table.csv", images="PHOTOS")
+            >>> report.described, report.missing
+            (2, 1)
         """
         return descriptions.import_descriptions(self._database, Path(table), None if images is None else Path(images))
 
@@ -320,7 +249,11 @@ class Library:
 
         Args:
             path: of the file; None for XMP.
-            kind: "csv", "jsonl" or "xmp".
+            kind: "csv", "jsonl" or "xmp". Existing XMP files are not overwritten.
+
+        Example:
+            >>> library.export("captions.csv", "csv")
+            3
         """
         return export.export(export.all_images(self._database), None if path is None else Path(path), kind)
 
@@ -328,15 +261,21 @@ class Library:
         """Fit what a relevance means to a person's judgements, or else to the library's own texts.
 
         Args:
-            judgements: a text, an image's id, and whether they match, each.
+            judgements: tuples of a text, an image's id, and whether they match.
 
         Example:
-            library.calibrate([("a red car", 12, True), ("a red car", 13, False)])
+            >>> library.calibrate([("red", 3, True), ("red", 1, False)]).how
+            'judged'
         """
         return self._searcher.calibrate(judgements)
 
     def check(self) -> list[str]:
-        """Everything that is wrong with the library; empty if it is sound."""
+        """Everything that is wrong with the library; empty if it is intact.
+
+        Example:
+            >>> library.check()
+            []
+        """
         with self._database.write() as connection:  # SQLite checks full-text indexes by writing to them
             problems = integrity.problems(connection)
         return problems or self._index.problems()

@@ -98,7 +98,9 @@ class Pipeline:
         self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _stream(self, images: Iterable[ImageLike], head: PipelineHead[Outcome], progress: Progress) -> Iterator[Outcome]:
+    def _stream(
+        self, images: Iterable[ImageLike], head: PipelineHead[Outcome], progress: Progress
+    ) -> Iterator[Outcome]:
         total = len(images) if isinstance(images, Sized) else None
         # Few images are dealt out evenly, so that every thread has some.
         batch = BATCH if total is None else max(1, min(BATCH, -(-total // self.threads)))

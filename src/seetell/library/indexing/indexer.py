@@ -34,10 +34,14 @@ class Indexer:
         model: describes new images.
         index: of the embeddings, kept up to date.
         searcher: its relevance is kept calibrated.
+        rebuilt: what was recovered of a damaged database when the library was opened, for reports.
     """
 
-    def __init__(self, database: Database, model: CurrentModel, index: VectorIndex, searcher: Searcher) -> None:
+    def __init__(
+        self, database: Database, model: CurrentModel, index: VectorIndex, searcher: Searcher, rebuilt: str = ""
+    ) -> None:
         self._database, self._model, self._index, self._searcher = database, model, index, searcher
+        self._rebuilt = rebuilt
 
     def update(
         self, folders: Sequence[AnyPath] | None, progress: Progress, stop: threading.Event, ray: str | None
@@ -59,7 +63,7 @@ class Indexer:
                 describe = ray_describer(self._model, ray, stop)
             report = update(self._database, roots, describe, progress, stop, self._index.after_batch)
             self._after_change(progress, stop)
-        report.seconds = time.monotonic() - start
+        report.rebuilt, report.seconds = self._rebuilt, time.monotonic() - start
         return report
 
     def reindex(self, model: AnyPath, progress: Progress, stop: threading.Event) -> Report:

@@ -4,7 +4,6 @@ Between the two it is not held in memory, so that large photos do not pile up. I
 for the next update.
 """
 
-import hashlib
 import os
 import stat
 from typing import Any
@@ -14,27 +13,21 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from seetell.errors import ImageError
+from seetell.files import stream_hash
 from seetell.images import decode
 from seetell.images.metadata import read_metadata
 from seetell.library.indexing.messages import PendingFile
 from seetell.library.storage.rows import ImageFacts
 
-_CHUNK = 1 << 20
-
 
 def hash_file(path: str) -> PendingFile:
-    """Hash a file's content, with its size and modification time at that moment; raises OSError.
-
-    The hash is that of `seetell.files.content_hash`, taken in chunks.
-    """
-    digest = hashlib.blake2b(digest_size=16)
+    """Hash a file's content, with its size and modification time at that moment; raises OSError."""
     with open(path, "rb", buffering=0, opener=_open_nonblocking) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError(0, "it is not a regular file")
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return PendingFile(path, status.st_size, status.st_mtime_ns, digest.digest())
+        digest = stream_hash(file)
+    return PendingFile(path, status.st_size, status.st_mtime_ns, digest)
 
 
 def read_image(file: PendingFile, at_least: int) -> tuple[NDArray[np.uint8], ImageFacts]:

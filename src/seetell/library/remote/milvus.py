@@ -56,6 +56,7 @@ class Milvus:
             self._client: Any = MilvusClient(uri=address, token=token, timeout=CONNECT_TIMEOUT)
 
     def close(self) -> None:
+        """Close the connection."""
         with contextlib.suppress(Exception):
             self._client.close()
 
@@ -115,12 +116,14 @@ class Milvus:
             self._client.upsert(self.collection(fingerprint), rows, timeout=TIMEOUT)
 
     def remove(self, fingerprint: str, ids: Sequence[int]) -> None:
+        """Remove the embeddings of images."""
         with self._translated_errors():
             for start in range(0, len(ids), _DELETE_CHUNK):
                 some = list(ids[start : start + _DELETE_CHUNK])
                 self._client.delete(self.collection(fingerprint), ids=some, timeout=TIMEOUT)
 
     def count(self, fingerprint: str) -> int:
+        """How many embeddings a collection has."""
         with self._translated_errors():
             rows = self._client.query(
                 self.collection(fingerprint), filter="", output_fields=["count(*)"], timeout=TIMEOUT
@@ -128,6 +131,7 @@ class Milvus:
             return int(rows[0]["count(*)"])
 
     def nearest(self, fingerprint: str, query: Floats, k: int, metric: str) -> Ids:
+        """The ids of the k nearest images, best first."""
         with self._translated_errors():
             params = {"metric_type": metric, "params": {"ef": max(EXPANSION, k)}}
             (rows,) = self._client.search(

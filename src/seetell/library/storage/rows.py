@@ -47,11 +47,13 @@ class ImageFacts:
 
 
 def get_meta(connection: Connection, key: str, default: str = "") -> str:
+    """A value of the table `meta`."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return default if row is None else str(row[0])
 
 
 def set_meta(connection: Connection, key: str, value: object) -> None:
+    """Set a value of the table `meta`."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
 
 
@@ -90,6 +92,12 @@ def add_model(connection: Connection, manifest: Manifest, path: str) -> int:
 
 def replace_model(connection: Connection, model: int, manifest: Manifest, path: str) -> None:
     """Let a model that computes the same results take over all predictions of another."""
+    # An unfinished reindex to it is not needed any more.
+    unfinished = connection.execute("SELECT id FROM models WHERE fingerprint = ?", (manifest.fingerprint,)).fetchone()
+    if unfinished is not None:
+        connection.execute("DELETE FROM predictions WHERE model = ?", unfinished)
+        connection.execute("DELETE FROM models WHERE id = ?", unfinished)
+        set_meta(connection, "next_model", "")
     connection.execute(
         "UPDATE models SET fingerprint = ?, name = ?, path = ? WHERE id = ?",
         (manifest.fingerprint, manifest.name, path, model),
@@ -138,6 +146,7 @@ def add_file(
 
 
 def remove_files(connection: Connection, paths: Iterable[str]) -> None:
+    """Remove files; their images stay until `remove_orphans`."""
     connection.executemany("DELETE FROM files WHERE path = ?", ((os.fsencode(path),) for path in paths))
 
 
