@@ -57,8 +57,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, bundle: Path) -> Iterator[R
             yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
+    """One Chromium per file: Playwright keeps an event loop running, in which no other test could start its own."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -200,6 +200,19 @@ def test_an_uploaded_image_is_captioned_tagged_and_searched_by(server: RunningSe
     assert "upload it again" in unknown.json["error"]
 
 
+def test_a_reindex_replaces_the_model_and_expires_uploads(
+    private_server: RunningServer, library: Library, tmp_path: Path
+) -> None:
+    uploaded = upload(private_server, png(COLOURS["blue"]))
+    assert search(private_server, upload=uploaded["id"])["results"]
+    assert private_server.request("/api/v1/images/1/attention").status == 200
+    library.reindex(write_tiny(tmp_path / "finder", ("retriever",)).path)
+    assert private_server.get("/api/v1/library")["kinds"] == ["retriever"]
+    assert private_server.request(f"/api/v1/search?upload={uploaded['id']}").status == 404
+    assert private_server.request("/api/v1/images/1/attention").status == 409
+    assert upload(private_server, png(COLOURS["blue"]))["caption"] == ""
+
+
 def test_exif_orientation_of_uploads_is_applied(server: RunningServer) -> None:
     stream = io.BytesIO()
     exif = Image.Exif()

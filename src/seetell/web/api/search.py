@@ -54,21 +54,22 @@ def _summary(site: Site) -> LibraryResponse:
 
 
 def _search(site: Site, query: SearchQuery) -> SearchResponse:
-    library, filters = site.library, Filters(tags=query.tag, not_tags=query.not_tag)
-    like = query.like if not query.upload else site.uploads.embedding(query.upload, library.model.bundle.fingerprint)
+    library = site.library
+    filters = Filters(query.tag, query.not_tag)
+    like = site.upload_embedding(query.upload) if query.upload else query.like
     if query.upload and like is None:
         raise HTTPException(404, "the uploaded image has expired; upload it again")
     if query.q.strip() or like is not None:
         k = min(query.offset + query.limit + 1, MAX_RESULTS)
-        results = library.search(query.q, filters, like=like, k=k)
-        hits = results[query.offset :]
+        found = library.search(query.q, filters, like=like, k=k)
+        hits = found.hits[query.offset :]
     else:
-        results = library.browse(filters, offset=query.offset, limit=query.limit + 1)
-        hits = results[:]
+        found = library.browse(filters, offset=query.offset, limit=query.limit + 1)
+        hits = found.hits
     presenter = site.presenter()
     return SearchResponse(
         results=[presenter.hit(hit) for hit in hits[: query.limit]],
         total=library.count(filters),
         has_more=len(hits) > query.limit,
-        unknown_words=list(results.unknown_words),
+        unknown_words=list(found.unknown_words),
     )
