@@ -30,7 +30,9 @@ def make_folder(model: Model, folder: Path) -> None:
 def write_panels(model: Model, result: CaptionResult, folder: Path) -> None:
     """Write a PNG with a row of panels per caption."""
     image = decode(result.name)
-    rows = [AttendedCaption(each.words, each.attention, each.gate) for each in result.captions if each.attention is not None]
+    rows = [
+        AttendedCaption(each.words, each.attention, each.gate) for each in result.captions if each.attention is not None
+    ]
     sheet = attention_sheet(image, rows, box=model.preparation.visible_box(image.size))
     buffer = io.BytesIO()
     sheet.save(buffer, "PNG")
