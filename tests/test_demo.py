@@ -1,4 +1,4 @@
-"""The demo, with a toy bundle in the place of the built-in one."""
+"""The demo, with a toy model instead of the built-in one."""
 
 import io
 from pathlib import Path
@@ -18,15 +18,15 @@ def _examples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES))
 
 
-def test_it_tells_matches_and_searches_every_photograph(tmp_path: Path) -> None:
+def test_it_captions_matches_and_searches_every_photograph(tmp_path: Path) -> None:
     import demo
     from samples import SAMPLES
 
     bundle = write_colours(tmp_path / "colours")
-    told = Console(file=io.StringIO(), width=200, highlight=False)
+    console = Console(file=io.StringIO(), width=200, highlight=False)
     for _ in range(2):  # a second time in the same folder, too
-        demo.main(str(bundle.path), tmp_path / "out", console=told)
-    text = told.file.getvalue()
+        demo.main(str(bundle.path), tmp_path / "out", console=console)
+    text = console.file.getvalue()
     assert all(text.count(f"\n{sample.name}") + text.startswith(sample.name) >= 2 for sample in SAMPLES)
     assert all(f"Search: {search}" in text for search in demo.SEARCHES)
     assert all(text.count(each) == 2 for each in demo.TEXTS)
@@ -40,7 +40,7 @@ def test_it_tells_matches_and_searches_every_photograph(tmp_path: Path) -> None:
             assert image.width > 400
 
 
-def test_what_is_not_installed_is_told_with_the_remedy() -> None:
+def test_missing_photographs_are_an_error_with_a_remedy() -> None:
     from samples import Sample
 
     with pytest.raises(SeetellError, match=r"seetell\[demo\]"):
@@ -49,7 +49,7 @@ def test_what_is_not_installed_is_told_with_the_remedy() -> None:
         _ = Sample("a.png", "seetell", "no-such-file.png", "nobody").path
 
 
-def test_the_docs_thank_everybody() -> None:
+def test_the_docs_credit_everybody() -> None:
     from samples import SAMPLES
 
     page = (EXAMPLES.parent / "docs" / "images" / "CREDITS.md").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ LAYERS = {
         *("training.train", "training.evaluate", "training.tune", "exporting", "importing", "reproduction"),
     ],
     "library": [
-        *("records", "filters", "location", "storage", "current_model", "search", "indexing", "remote"),
+        *("records", "filters", "location", "storage", "current_model", "search", "queries", "indexing", "remote"),
         *("indexing.indexer", "descriptions", "export", "opening", "library"),
     ],
 }

@@ -141,7 +141,7 @@ def test_mistakes_are_one_line(
         (["caption", photos, "--model", bundle, "--attention", photos / "red.png"], "folder cannot be made"),
         (["evaluate", tmp_path / "absent", "--data", "scenes:20"], "no such folder"),
         (["evaluate", "nonesuch", "--data", "scenes:20"], "'nonesuch'"),
-        (["evaluate", photos, "--data", "scenes:20"], "neither a run nor a bundle"),
+        (["evaluate", photos, "--data", "scenes:20"], "neither a run nor a model"),
         (["evaluate", bundle, "--data", "scenes:20", "--split", "dev"], "split 'dev'"),
         (["evaluate", bundle, "--data", "scenes:20", "--length", "1"], "--length is for caption runs only"),
         (["models", "add", bundle], "the bundle cannot be written"),

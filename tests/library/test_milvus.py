@@ -19,7 +19,7 @@ from seetell.bundle import write_bundle
 from seetell.cli import app
 from seetell.errors import MissingExtraError
 from seetell.library import Filters, Library, LibraryError, library_folder
-from seetell.library.location import Server, parse_server
+from seetell.library.location import MilvusAddress, parse_server
 from seetell.library.remote.milvus_index import MilvusIndex
 
 server_needed = [
@@ -38,9 +38,9 @@ def _own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_addresses() -> None:
-    assert parse_server("milvus://Host.example:1953/images_2") == Server("host.example", 1953, "images_2")
-    assert parse_server(Path("milvus://localhost/a")) == Server("localhost", 19530, "a")
-    assert parse_server("milvus://[::1]:19530/a") == Server("[::1]", 19530, "a")
+    assert parse_server("milvus://Host.example:1953/images_2") == MilvusAddress("host.example", 1953, "images_2")
+    assert parse_server(Path("milvus://localhost/a")) == MilvusAddress("localhost", 19530, "a")
+    assert parse_server("milvus://[::1]:19530/a") == MilvusAddress("[::1]", 19530, "a")
     assert parse_server("some/folder") is None
     assert parse_server("C:\\images") is None
     for wrong in (

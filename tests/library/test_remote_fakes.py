@@ -12,7 +12,7 @@ import pytest
 
 from helpers import tiny_bundles
 from seetell.library import Library
-from seetell.library.location import Server
+from seetell.library.location import MilvusAddress
 from seetell.library.remote.milvus_index import MilvusIndex
 
 ADDRESS = "milvus://localhost:19530/images"
@@ -24,7 +24,7 @@ class FakeMilvus:
     collections: ClassVar[dict[str, dict[int, np.ndarray]]] = {}
     used = ""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: MilvusAddress) -> None:
         self.server, self.owner = server, ""
 
     def close(self) -> None: ...

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from seetell.decoding.greedy import greedy
 from seetell.decoding.protocol import Decoder, Floats, Rules, State, Tokens, attention_of
 from seetell.decoding.result import Decoded
-from seetell.decoding.trace import Finished, Integers, Step
+from seetell.decoding.trace import BeamStep, Finished, Integers
 from seetell.errors import SeetellError
 
 _Continuations = tuple[npt.NDArray[np.float64], Integers, Tokens]  # log-probabilities, slots, tokens; (A, C) each
@@ -106,7 +106,7 @@ def _search(
         total = np.tile([-np.inf, 0.0], (images, 1))
     last = np.full(total.size, rules.start, dtype=np.int64)
     written = np.empty((total.size, 0), dtype=np.int64) if rules.block_ngrams else None
-    finished, steps = Finished(images, n_best), list[Step]()
+    finished, steps = Finished(images, n_best), list[BeamStep]()
     farthest = (rules.max_length + 1) ** alpha
     for done in range(rules.max_length + 1):
         log_probs, state, attention = decoder.step(last, state)
@@ -145,7 +145,7 @@ def _search(
         weights, gate = (
             None if x is None else x[rows].reshape(*parent.shape, *x.shape[1:]) for x in attention_of(attention)
         )
-        steps.append(Step(live, parent, token, log, weights, gate))
+        steps.append(BeamStep(live, parent, token, log, weights, gate))
         state, last = decoder.select(state, rows), token.ravel()
         if written is not None:
             written = np.concatenate([written[rows], last[:, None]], axis=1)

@@ -1,4 +1,4 @@
-"""The memory of beam search: back-pointers, and the best finished sequences."""
+"""How beam search remembers: back-pointers, and the best sequences that have ended."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BeamStep:
     """One token of every live hypothesis: `A` images by `K` slots."""
 
     images: Integers  # (A,), ascending
@@ -24,7 +24,7 @@ class Step:
 
 
 class Finished:
-    """The `keep` best finished sequences of each image, best first: where each stopped, not its tokens."""
+    """The `keep` best ended sequences of each image, best first: where each stopped, not what it says."""
 
     def __init__(self, images: int, keep: int) -> None:
         self.score = np.full((images, keep), -np.inf)
@@ -33,7 +33,7 @@ class Finished:
         self.log = np.full((images, keep), np.nan)  # the end's; NaN: cut off without one
 
     def add(self, images: Integers, step: int, score: Floats, slot: Integers, log: Floats) -> None:
-        """Add sequences (A, C) that stop in `slot` at `step`, if they are good enough; a score of −∞ never is."""
+        """Offer sequences (A, C) that stop in `slot` at `step`; a score of −∞ is no offer."""
         keep = self.score.shape[1]
         order = np.argsort(-np.concatenate([self.score[images], score], axis=1), axis=1, kind="stable")[:, :keep]
         for old, new in (
@@ -44,7 +44,7 @@ class Finished:
         ):
             old[images] = np.take_along_axis(np.concatenate([old[images], new], axis=1), order, axis=1)
 
-    def read(self, steps: list[Step]) -> list[list[Decoded]]:
+    def read(self, steps: list[BeamStep]) -> list[list[Decoded]]:
         """Follow the back-pointers of all sequences at once, from their last tokens to their first."""
         image, rank = np.nonzero(self.score > -np.inf)
         length, slot, end = self.step[image, rank], self.slot[image, rank].copy(), self.log[image, rank]
@@ -81,7 +81,7 @@ class Finished:
         return found
 
 
-def _table(steps: list[Step], name: str, rows: int, longest: int) -> Floats | None:
+def _table(steps: list[BeamStep], name: str, rows: int, longest: int) -> Floats | None:
     """An empty table for what the steps hold under `name`; None if they hold nothing."""
     first: Floats | None = getattr(steps[0], name) if steps else None
     return None if first is None else np.zeros((rows, longest, *first.shape[2:]), dtype=first.dtype)

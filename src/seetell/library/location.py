@@ -11,7 +11,7 @@ AnyPath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class MilvusAddress:
     """The address of a Milvus server, and the name of a library on it."""
 
     host: str
@@ -22,7 +22,7 @@ class Server:
         return f"milvus://{self.host}:{self.port}/{self.name}"
 
 
-def parse_server(path: AnyPath | None = None) -> Server | None:
+def parse_server(path: AnyPath | None = None) -> MilvusAddress | None:
     """The server of a library `milvus://host:port/name`; None for a library in a folder."""
     address = _given(path)
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\]", address):
@@ -36,7 +36,7 @@ def parse_server(path: AnyPath | None = None) -> Server | None:
             where=address,
             remedy="Write milvus://host:19530/name (letters, digits and _ in the name), or name a folder",
         )
-    return Server(found[1].lower(), int(found[2] or 19530), found[3])
+    return MilvusAddress(found[1].lower(), int(found[2] or 19530), found[3])
 
 
 def library_folder(path: AnyPath | None = None) -> Path:

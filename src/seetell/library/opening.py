@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from seetell.library.location import Server
+from seetell.library.location import MilvusAddress
 from seetell.library.records import DamagedError
 from seetell.library.search.vector_index import VectorIndex
 from seetell.library.storage import integrity, repair
@@ -35,7 +35,7 @@ def open_database(folder: Path, *, create: bool, check: bool) -> tuple[Database,
     return Database(folder), rebuilt
 
 
-def index_maker(server: Server | None, exact_limit: int) -> Callable[[Database], VectorIndex]:
+def index_maker(server: MilvusAddress | None, exact_limit: int) -> Callable[[Database], VectorIndex]:
     """Makes the index of a library's embeddings; connects to the server, if there is one, at once."""
     if server is None:
         return lambda database: VectorIndex(database, exact_limit)

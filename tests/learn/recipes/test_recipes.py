@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seetell.learn import recipes
-from seetell.learn.recipes import RecipeError, load
+from seetell.learn.recipes import RecipeError, load_recipe
 
 PIPELINES = ["sh", "sh-bl", "mh", "mh-bl", "soe", "soe-bl", "moe", "moe-bl", "ph", "poe"]
 
@@ -39,15 +39,15 @@ learning_rate = 1
 
 def test_layers(tmp_path: Path) -> None:
     path = write(tmp_path, PLAIN)
-    published = load(path, budget="published")
+    published = load_recipe(path, budget="published")
     assert [phase.epochs for phase in published.phases] == [200, 100]
     assert "dimensions" not in published.model
-    small = load(path, dataset="coco")
+    small = load_recipe(path, dataset="coco")
     assert [phase.epochs for phase in small.phases] == [3, 3]
     assert small.model["dimensions"] == 2048
     assert small.name == "mine"
-    assert [phase.epochs for phase in load(path, dataset="scenes").phases] == [2, 2]
-    mine = load(path, settings=["phases.1.epochs=7", "model.word_dimensions = 50", "encoder.name=vgg16@a/b.pth"])
+    assert [phase.epochs for phase in load_recipe(path, dataset="scenes").phases] == [2, 2]
+    mine = load_recipe(path, settings=["phases.1.epochs=7", "model.word_dimensions = 50", "encoder.name=vgg16@a/b.pth"])
     assert [phase.epochs for phase in mine.phases] == [3, 7]
     assert mine.model["word_dimensions"] == 50
     assert mine.encoder.name == "vgg16@a/b.pth"
@@ -55,12 +55,12 @@ def test_layers(tmp_path: Path) -> None:
 
 def test_a_file_extends_one_beside_it(tmp_path: Path) -> None:
     write(tmp_path, PLAIN, "base.toml")
-    mine = load(write(tmp_path, 'extends = "base.toml"\n[model]\ndimensions = 7\n'), budget="published")
+    mine = load_recipe(write(tmp_path, 'extends = "base.toml"\n[model]\ndimensions = 7\n'), budget="published")
     assert (mine.name, mine.model["dimensions"], len(mine.phases)) == ("mine", 7, 2)
 
 
 def test_a_recipe_survives_json(tmp_path: Path) -> None:
-    recipe = load(write(tmp_path, PLAIN))
+    recipe = load_recipe(write(tmp_path, PLAIN))
     assert recipes.Recipe.from_json(recipe.to_json()) == recipe
 
 
@@ -77,7 +77,7 @@ def test_a_recipe_survives_json(tmp_path: Path) -> None:
 )
 def test_mistakes_are_named(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     with pytest.raises(RecipeError) as caught:
-        load(write(tmp_path, PLAIN.replace(*change)), budget="published")
+        load_recipe(write(tmp_path, PLAIN.replace(*change)), budget="published")
     assert message in str(caught.value)
     assert "mine.toml" in str(caught.value)
 
@@ -85,21 +85,21 @@ def test_mistakes_are_named(tmp_path: Path, change: tuple[str, str], message: st
 @pytest.mark.parametrize("setting", ["model.dimensions", "phases.9.epochs=1", "encoder.name.x=1", "text.size=3"])
 def test_mistaken_overrides_are_refused(tmp_path: Path, setting: str) -> None:
     with pytest.raises(RecipeError):
-        load(write(tmp_path, PLAIN), settings=[setting])
+        load_recipe(write(tmp_path, PLAIN), settings=[setting])
 
 
 def test_a_name_almost_right_is_suggested() -> None:
     with pytest.raises(RecipeError, match="fne-mh"):
-        load("fne-hm")
+        load_recipe("fne-hm")
     with pytest.raises(RecipeError, match="there is no such recipe file"):
-        load("nowhere/mine.toml")
+        load_recipe("nowhere/mine.toml")
 
 
 @pytest.mark.parametrize("budget", recipes.BUDGETS)
 @pytest.mark.parametrize("name", recipes.available())
 def test_every_recipe_of_the_package_can_be_read(name: str, budget: str) -> None:
     for dataset in ("", "flickr8k", "flickr30k", "coco", "scenes"):
-        recipe = load(name, dataset=dataset, budget=budget)
+        recipe = load_recipe(name, dataset=dataset, budget=budget)
         assert recipe.name == name
 
 
@@ -109,7 +109,7 @@ def test_table_1_of_vilalta() -> None:
     assert set(wanted) <= set(recipes.available())
 
     def cell(name: str, dataset: str) -> tuple[object, ...]:
-        recipe = load(name, dataset=dataset, budget="published")
+        recipe = load_recipe(name, dataset=dataset, budget="published")
         return (
             recipe.model["dimensions"],
             recipe.model["word_dimensions"],
@@ -125,7 +125,7 @@ def test_table_1_of_vilalta() -> None:
     assert cell("fc7-moe-bl", "flickr8k") == (1024, 300, [("max", 0.2, 0.0002)], "order", False)
     assert cell("fne-poe", "flickr8k") == (1024, 1024, [("sum", 0.05, 0.001), ("max", 0.05, 0.0001)], "order", True)
     for name in wanted:
-        recipe = load(name, budget="published")
+        recipe = load_recipe(name, budget="published")
         assert (recipe.encoder.name, recipe.encoder.crops) == ("vgg16", 10)
         assert recipe.encoder.layout == ("pooled" if name.startswith("fc7") else "full_network")
         assert recipe.training.clip == 2
@@ -133,5 +133,5 @@ def test_table_1_of_vilalta() -> None:
 
 def test_compared_rows_share_one_budget_in_epochs() -> None:
     for prefix in ("fc7-", "fne-", "two-branch-"):
-        totals = {sum(p.epochs for p in load(n).phases) for n in recipes.available() if n.startswith(prefix)}
+        totals = {sum(p.epochs for p in load_recipe(n).phases) for n in recipes.available() if n.startswith(prefix)}
         assert len(totals) == 1, prefix

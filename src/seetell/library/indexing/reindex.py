@@ -17,7 +17,7 @@ from seetell.library.indexing.writer import BATCH
 from seetell.library.records import LibraryImage, Report
 from seetell.library.storage import rows
 from seetell.library.storage.database import Database
-from seetell.progress import Progress, Task
+from seetell.progress import Progress, ProgressTask
 from seetell.runtime import Model
 
 
@@ -69,7 +69,7 @@ def unchanged_files(database: Database, ids: Sequence[int], stop: threading.Even
 class _PredictionWriter:
     """Writes the predictions of the new model, each batch in one transaction."""
 
-    def __init__(self, database: Database, model: int, report: Report, task: Task) -> None:
+    def __init__(self, database: Database, model: int, report: Report, task: ProgressTask) -> None:
         self._database, self._model, self._report, self._task = database, model, report, task
         self._described: list[Described] = []
 

@@ -16,7 +16,7 @@ from seetell.library.indexing.messages import (
 from seetell.library.records import Report
 from seetell.library.storage import edits, rows
 from seetell.library.storage.database import Database
-from seetell.progress import Task
+from seetell.progress import ProgressTask
 
 BATCH = 64  # images in a transaction,
 SECONDS = 2.0  # or those that were described in this time
@@ -33,7 +33,7 @@ class Writer:
         task: is advanced by what was written.
     """
 
-    def __init__(self, database: Database, model: int, report: Report, task: Task) -> None:
+    def __init__(self, database: Database, model: int, report: Report, task: ProgressTask) -> None:
         self._database, self._model, self._report, self._task = database, model, report, task
         self._described: list[Described] = []
         self._known: list[KnownFile] = []

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seetell.errors import LibraryError, MissingExtraError
-from seetell.library.location import Server
+from seetell.library.location import MilvusAddress
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -41,7 +41,7 @@ class Milvus:
         server: its address, and the name of the library.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: MilvusAddress) -> None:
         try:
             from pymilvus import MilvusClient
         except ImportError:
