@@ -76,8 +76,11 @@ def test_a_choice_that_does_not_exist_is_answered_with_the_nearest() -> None:
     class Choice(Settings, frozen=True):
         optimiser: Literal["adam", "rmsprop"] = "adam"
         crops: Literal[1, 10] = 1
+        reduction: Literal["sum", "mean"] | None = None
 
     with pytest.raises(SeetellError, match=r"f: optimiser is 'rmsprob'. Did you mean 'rmsprop'\?"):
         read(Choice, {"optimiser": "rmsprob"}, where="f")
     with pytest.raises(SeetellError, match=r"f: crops is 3. Choose one of: 1, 10"):
         read(Choice, {"crops": 3}, where="f")
+    with pytest.raises(SeetellError, match=r"f: reduction is 'median'. Did you mean 'mean'\?"):
+        read(Choice, {"reduction": "median"}, where="f")

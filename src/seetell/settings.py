@@ -132,7 +132,8 @@ def _raise(kind: Any, content: object, message: str, where: str, remedy: str, er
     if missing := _MISSING.fullmatch(problem):
         raise error(f"{missing[1]} is missing", where=place, remedy=remedy)
     if _ENUM.fullmatch(problem):
-        value, known = _value_at(content, steps), [str(each) for each in get_args(_type_at(kind, steps)) if each != ""]
+        value, kinds = _value_at(content, steps), _alternatives(_type_at(kind, steps))
+        known = [str(choice) for each in kinds for choice in get_args(each) if choice != ""]
         raise error(f"{key or 'it'} is {_shown(value)}", where=where, remedy=did_you_mean(str(value), known))
     if expected := _EXPECTED.fullmatch(problem):
         problem = f"{key or 'it'} is {_shown(_value_at(content, steps))}; expected {_wanted(expected[1])}"
