@@ -272,6 +272,30 @@ def read_recipe(content: Mapping[str, Any], where: str = "") -> Recipe:
     return recipe
 
 
+def read_model_settings(table: Mapping[str, Any], where: str = "[model]") -> ModelSettings:
+    """The settings of one kind of model, of any task.
+
+    Example:
+        >>> read_model_settings({"kind": "merge", "units": 64}).units
+        64
+    """
+    kinds = {kind: settings for kinds in MODEL_SETTINGS.values() for kind, settings in kinds.items()}
+    settings: ModelSettings = _read_kind(kinds, table, "model", where)
+    return settings
+
+
+def read_loss_settings(table: Mapping[str, Any], where: str = "loss") -> LossSettings:
+    """The settings of one kind of loss, of any task.
+
+    Example:
+        >>> read_loss_settings({"kind": "max", "margin": 0.1}).margin
+        0.1
+    """
+    kinds = {**RANKING_LOSS_SETTINGS, **CAPTION_LOSS_SETTINGS, **SEQUENCE_LOSS_SETTINGS, **TAG_LOSS_SETTINGS}
+    settings: LossSettings = _read_kind(kinds, table, "loss", where)
+    return settings
+
+
 def _join(where: str, section: str) -> str:
     return f"{where}: {section}" if where else section
 
