@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -38,7 +38,9 @@ from seetell.learn.recipes.model_settings import (
 from seetell.settings import Settings, differences, flatten, read, read_kind
 
 if TYPE_CHECKING:
-    ReadModel, ReadLoss, ReadDecoding = ModelSettings, LossSettings, DecodingSettings
+    ReadModel: TypeAlias = ModelSettings
+    ReadLoss: TypeAlias = LossSettings
+    ReadDecoding: TypeAlias = DecodingSettings
 else:  # which struct reads these tables depends on the task and their `kind`: `read_recipe` has read them already
     ReadModel = ReadLoss = ReadDecoding = Any
 
