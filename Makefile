@@ -44,7 +44,7 @@ test-slow: .venv/installed
 	.venv/bin/python -m pytest -m slow
 
 results: .venv/installed
-	.venv/bin/seetell learn results docs/results --readme README.md
+	.venv/bin/python tools/results.py docs/results --readme README.md
 
 lint: .venv/installed
 	.venv/bin/ruff check .

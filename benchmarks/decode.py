@@ -82,7 +82,7 @@ def from_run(path: Path, data: str, split: str, images: int) -> tuple[CaptionMod
     model = run.model()
     assert isinstance(model, CaptionModel)
     assert run.vocabulary is not None
-    _, inputs = run.training_data([data], split, root=None, progress=for_terminal()).split(split, captioned)
+    _, inputs = run.encode([data], split, progress=for_terminal()).split(split, captioned)
     features = inputs.batch(np.arange(min(images, len(inputs)))).numpy()
     return model, features, rules(decoding_of(run.recipe), run.vocabulary)
 

@@ -27,8 +27,9 @@ from seetell.data import Record, open_dataset
 from seetell.images import decode
 from seetell.learn.encoders import DEFAULT_ENCODER, Encoder, encode_dataset, open_stores
 from seetell.learn.encoders.engines import fastest_engine
-from seetell.learn.encoders.keys import image_key, usable_cores
+from seetell.learn.encoders.keys import image_key
 from seetell.learn.encoders.pipeline import CPU_BATCH, scale
+from seetell.util import usable_cores
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from torch import Tensor
 from seetell.learn.recipes import load_recipe
 from seetell.learn.tasks.captioning.task import CaptionTask, setup
 from seetell.learn.training.data import TrainingData
-from seetell.learn.training.run import make_features, open_data
+from seetell.learn.training.features import make_features, open_data
 from seetell.progress import for_terminal
 
 CAPTIONS = 80  # a batch

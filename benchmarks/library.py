@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import quote
 
 from seetell.data import Dataset, Record, open_dataset
-from seetell.evaluation import evaluate_bundle
+from seetell.evaluation import EvaluationOptions, evaluate_bundle
 from seetell.library import Library
 from seetell.runtime import open_model
 
@@ -48,7 +48,7 @@ def indexed(images: Path, library: Path, bundle: str) -> dict[str, float]:
     """Seconds by the clock of `seetell index` in a process of its own, and its peak memory."""
     begin = time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", "seetell.cli", "index", images, "--library", library, "--bundle", bundle],
+        [sys.executable, "-m", "seetell.cli", "index", images, "--library", library, "--model", bundle],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -139,7 +139,7 @@ def main() -> None:
     report["library_recall"] = recalls(small, asked, keys)
     only_test = Dataset(dataset.name, tuple(test))
     with open_model(options.bundle) as model:
-        scores = evaluate_bundle(model, only_test, "test", meteor=False)["retriever"]["metrics"]
+        scores = evaluate_bundle(model, only_test, "test", EvaluationOptions(meteor=False))["retriever"]["metrics"]
     report["evaluation"] = scores
     print(json.dumps(report, indent=1))
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 from msgspec import structs
-from seetell.learn.tasks.base import Task
+from seetell.learn.reproduction.untrained import NEIGHBOURS
 
 from seetell.data import Dataset
 from seetell.decoding import Rules, beam_search, greedy
@@ -35,14 +35,15 @@ from seetell.learn.reproduction.costs import Cost, write_costs
 from seetell.learn.reproduction.records import stem
 from seetell.learn.reproduction.reproduce import given_files
 from seetell.learn.reproduction.tables import PublishedTable, Row, label, table
-from seetell.learn.reproduction.untrained import NEIGHBOURS
+from seetell.learn.tasks import TASKS
 from seetell.learn.tasks.captioning.decode import decoding_of
 from seetell.learn.tasks.captioning.decode import rules as rules_of
 from seetell.learn.tasks.captioning.self_critical import SelfCriticalObjective
 from seetell.learn.tasks.captioning.task import CaptionTask
 from seetell.learn.training.data import TrainingData, captioned
+from seetell.learn.training.features import SPLITS, make_features, open_data
 from seetell.learn.training.loop import make_optimiser
-from seetell.learn.training.run import SPLITS, find_task, make_features, open_data
+from seetell.learn.training.task import Task
 from seetell.progress import for_terminal
 from seetell.text import ptb
 
@@ -129,7 +130,7 @@ def prepared(row: Row, recipe: Recipe, dataset: Dataset) -> Turns:
     # A finish by reward refuses to begin without a trained model; its time is all that is asked for here.
     begin = (structs.replace(recipe.phases[0], loss=CrossEntropySettings()), *recipe.phases[1:])
     lenient = structs.replace(recipe, phases=begin) if recipe.task == "captioning" else recipe
-    task = find_task(recipe.task).setup(TrainingData(lenient, dataset, features)).task
+    task = TASKS[recipe.task].setup(TrainingData(lenient, dataset, features)).task
     steps = [len(planned(task, phase)) for phase in recipe.phases]
     return Turns(row, recipe, task, steps, [[] for _ in recipe.phases])
 
@@ -145,7 +146,7 @@ def take_turn(each: Turns, count: int) -> None:
     settings, random = each.recipe.training, np.random.default_rng(2)
     for place, phase in enumerate(() if each.row.tests else each.recipe.phases):
         plan = planned(each.task, phase)
-        optimiser = make_optimiser(settings.optimiser, each.task.parameter_groups(phase.learning_rate), settings)
+        optimiser = make_optimiser(settings, each.task.parameter_groups(phase.learning_rate))
         each.task.train()
         batches = [each.task.collate(item, random) for item in plan[: count + 1]]
         train(each.task, optimiser, settings.clip, batches[:1])  # warms up

@@ -26,7 +26,7 @@ def cold_start(bundle: Path, image: Path, times: int) -> dict[str, float]:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begin = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "seetell.cli", "caption", image, "--bundle", bundle],
+            [sys.executable, "-m", "seetell.cli", "caption", image, "--model", bundle],
             stdout=subprocess.DEVNULL,
             check=True,
         )

@@ -33,12 +33,14 @@ from torch.utils.data import DataLoader, Dataset
 from seetell.learn.models.visual_semantic import VisualSemantic
 from seetell.learn.recipes import Recipe, load_recipe
 from seetell.learn.recipes.loss_settings import MaxOfHingesSettings
-from seetell.learn.tasks.retrieval.task import PairedImages, RetrievalTask, embed_images, embed_texts, setup
+from seetell.learn.tasks.retrieval.data import PairedImages, embed_images, embed_texts
+from seetell.learn.tasks.retrieval.task import RetrievalTask, setup
 from seetell.learn.training.batching import Sequences
 from seetell.learn.training.data import TrainingData
+from seetell.learn.training.features import make_features, open_data
 from seetell.learn.training.inputs import in_batches
 from seetell.learn.training.loop import Loop, State
-from seetell.learn.training.run import make_fabric, make_features, open_data
+from seetell.learn.training.train import make_fabric
 from seetell.metrics import retrieval_scores
 from seetell.progress import for_terminal
 

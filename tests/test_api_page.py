@@ -13,7 +13,7 @@ COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}
 
 
 def test_every_example_gives_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "bundles"))
     monkeypatch.setattr("seetell.bundle.registry.builtin_folder", lambda: tmp_path / "none")
     monkeypatch.chdir(tmp_path)
     write_colours(tmp_path / "bundles" / "colours")

@@ -1,12 +1,14 @@
 """Similarities against plain loops over pairs."""
 
 import math
+import threading
 
 import numpy as np
 import pytest
 
 from seetell import similarity
 from seetell.errors import SeetellError
+from seetell.util import usable_cores
 
 
 def cosine(i: np.ndarray, c: np.ndarray) -> float:
@@ -81,3 +83,33 @@ def test_mistakes_are_named() -> None:
 @pytest.mark.parametrize("name", LOOPS)
 def test_what_is_not_a_number_stays_so(name: str) -> None:
     assert np.isnan(similarity.by_name(name).scores(np.full((1, 3), np.nan), np.ones((1, 3))))[0, 0]
+
+
+class Embedded:
+    """What a retriever returns."""
+
+    def __init__(self, vector: list[float]) -> None:
+        self.vector = np.array(vector, np.float32)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_embeddings_are_scored_like_arrays(name: str) -> None:
+    rows = [[0.5, 1.0], [2.0, -1.0], [0.25, 0.0]]
+    table, kind = np.array(rows, np.float32), similarity.by_name(name)
+    embedded = [Embedded(row) for row in rows]
+    for images in (embedded, tuple(embedded), iter(embedded), list(table)):
+        np.testing.assert_array_equal(kind.scores(images, table), kind.scores(table, table))
+    np.testing.assert_array_equal(kind.scores(embedded[0], embedded), kind.scores(table[:1], table))
+    assert kind.scores(table, []).shape == (3, 0)
+    assert kind.scores([], embedded).shape == (0, 3)
+    with pytest.raises(ValueError, match="equally long"):
+        kind.scores(embedded, [Embedded([1.0])])
+
+
+def test_order_shares_one_small_pool_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(similarity, "_TILE", 30)
+    images, texts = np.ones((5, 8)), np.ones((200, 8))
+    for _ in range(20):
+        similarity.ORDER.scores(images, texts)
+    running = [thread for thread in threading.enumerate() if thread.name.startswith("similarity")]
+    assert len(running) <= usable_cores()

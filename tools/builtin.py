@@ -24,25 +24,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seetell.learn.export import USUAL, ModelInfo, Trained, export, open_runs
-from seetell.learn.export.trained import plain_numbers
+from seetell.learn.reproduction.page import Command, Heading, Page, Paragraph, Table, markdown
 
 from seetell.bundle import Bundle, Score, write_bundle
 from seetell.data import Record
 from seetell.errors import SeetellError
-from seetell.evaluation import evaluate_bundle, spread
+from seetell.evaluation import EvaluationOptions, evaluate_bundle
 from seetell.figures.sheet import Cell, contact_sheet, save_image
+from seetell.files import write_file
 from seetell.learn.encoders import Encoder, encode_dataset
-from seetell.learn.files import write_text
+from seetell.learn.exporting import ExportOptions, Measurement, ModelInfo, Samples, Trained, build_bundle, open_runs
+from seetell.learn.exporting.trained import plain_numbers
+from seetell.learn.exporting.words import TYPICAL
 from seetell.learn.recipes import Recipe, load_recipe
-from seetell.learn.reproduction.page import Command, Heading, Page, Paragraph, Table, markdown
 from seetell.learn.reproduction.records import made_by
 from seetell.learn.training.checkpoints import read_json, write_json
-from seetell.learn.training.curves import flat
-from seetell.learn.training.run import SPLITS, Run, open_data, train
+from seetell.learn.training.features import SPLITS, open_data
+from seetell.learn.training.run import Run
+from seetell.learn.training.train import train
+from seetell.metrics.flatten import flatten_metrics
 from seetell.progress import for_terminal
 from seetell.runtime import Model, open_model
 from seetell.settings import plain
+from seetell.util import sample_evenly
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADS = {"captions": "captioner", "tags": "tagger", "retrieval": "retriever"}  # stages that are shipped
@@ -84,10 +88,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         scores = {name: measure(made, data[name], work) for name in plan["tested"]}
         bundle = ship(made, scores, out)
         say(f"{out}: {bundle.size / 1e6:.1f} MB")
-        write_text(out / CARD, card(plan, bundle, heads, scores, out, commit, before.values()))
+        write_file(out / CARD, card(plan, bundle, heads, scores, out, commit, before.values()))
         page, there = (work if given.limit else ROOT / "docs" / "results"), ROOT / "docs" / "results" / "builtin.md"
         rows = [said_before(there, f"| {name} |").strip("| ").split(" | ") for name in kept]
-        write_text(page / "builtin.md", results(plan, bundle, heads, scores, work, rows).markdown())
+        write_file(page / "builtin.md", results(plan, bundle, heads, scores, work, rows).markdown())
         say(f"{page / 'builtin.md'}")
         if not given.limit:
             fill_readme(ROOT / "README.md", beside_published(plan, scores))
@@ -147,7 +151,7 @@ def train_all(
     for folder, recipe, used in todo:
         say(f"{recipe.name}: {folder}")
         resume = (folder / "run.json").exists()
-        train(recipe, used, folder, resume=resume, root=store, progress=for_terminal(), say=say)
+        train(recipe, used, folder, resume=resume, store=store, progress=for_terminal())
 
 
 def make_features(spec: str, recipes: Sequence[Recipe], store: Path | None) -> None:
@@ -160,7 +164,7 @@ def make_features(spec: str, recipes: Sequence[Recipe], store: Path | None) -> N
     for (name, view, size), layouts in together.items():
         encoder = Encoder.load(name)
         seen = encoder.preparation("centre", view=view, size=size)
-        encode_dataset(records, encoder, layouts, root=store, preparation=seen, progress=for_terminal(), say=say)
+        encode_dataset(records, encoder, layouts, root=store, preparation=seen, progress=for_terminal())
 
 
 # Packing
@@ -180,38 +184,42 @@ def pack(
     began = time.monotonic()
     dataset = open_data([data["flickr8k"], data["coco-labels"]])
     records = dataset.split("val")
-    some = spread(records, COMPARED)
-    usual = spread(open_data([data["flickr8k"], data["coco-captions"]]).split("train"), USUAL)
+    some = sample_evenly(records, COMPARED)
+    usual = sample_evenly(open_data([data["flickr8k"], data["coco-captions"]]).split("train"), TYPICAL)
 
     def score(model: Model) -> dict[str, Any]:
-        return evaluate_bundle(model, dataset, "val", limit=plan["measured"], meteor=False, progress=for_terminal())
+        how = EvaluationOptions(limit=plan["measured"], meteor=False)
+        return evaluate_bundle(model, dataset, "val", how, progress=for_terminal())
 
     trained = [without_paths(one) for one in open_runs(runs)]
     description = ModelInfo(
         plan["name"], plan["about"], plan["licence"], tuple(public(data[name]) for name in plan["tested"])
     )
-    bundle, loss = export(
-        trained,
-        out,
-        description,
+    samples = Samples(
         images=[record.image for record in some],
         texts=[caption for record in some for caption in record.captions[:1]],
-        smaller=plan["smaller"],
+        typical=[record.image for record in usual],
+    )
+    options = ExportOptions(
+        quantize=plan["smaller"] or None,
         rerank_weight=plan.get("rerank_weight"),
         uncertain_below=plan.get("uncertain_below"),
-        retry=(plan["retry_below"], [record.image for record in usual]) if "retry_below" in plan else None,
-        measure=(score, "flickr8k, coco-labels", "val"),
-        beside=beside,
-        say=say,
+        retry_below=plan.get("retry_below"),
+        base=beside,
     )
-    cost = dataclasses.asdict(loss) if loss is not None else {}
+    measurement = Measurement(score, "flickr8k, coco-labels", "val")
+    exported = build_bundle(
+        trained, out, description, samples, options, measurement=measurement, progress=for_terminal()
+    )
+    bundle = exported.bundle
+    cost = dataclasses.asdict(exported.quantization) if exported.quantization is not None else {}
     write_json(out.parent / "export.json", {"seconds": round(time.monotonic() - began, 1), **cost})
     return bundle
 
 
 def without_paths(trained: Trained) -> Trained:
     """A model whose scores name no folder of the machine that trained it."""
-    scores = tuple(dataclasses.replace(each, data=", ".join(map(public, trained.data))) for each in trained.scores)
+    scores = tuple(msgspec.structs.replace(each, data=", ".join(map(public, trained.data))) for each in trained.scores)
     return dataclasses.replace(trained, scores=scores)
 
 
@@ -283,7 +291,7 @@ def score_blocks(plan: Mapping[str, Any], scores: Mapping[str, Mapping[str, Any]
         blocks.append(Command(f"seetell evaluate builtin --data {shlex.quote(measured['data'])} --split test"))
         for kind, report in measured["reports"].items():
             blocks.append(Paragraph(f"{kind.capitalize()}: {report['images']:,} images; {report['protocol']}."))
-            reached, bars = flat(report["metrics"]), plan["bars"].get(name, {}).get(kind, {})
+            reached, bars = flatten_metrics(report["metrics"]), plan["bars"].get(name, {}).get(kind, {})
             rows = []
             for metric in SHOWN[kind]:
                 if metric not in reached:
@@ -303,7 +311,7 @@ def beside_published(plan: Mapping[str, Any], scores: Mapping[str, Mapping[str, 
     rows = []
     for name, heads in plan["published"].items():
         for kind, metrics in heads.items():
-            reached = flat(scores[name]["reports"][kind]["metrics"])
+            reached = flatten_metrics(scores[name]["reports"][kind]["metrics"])
             for metric, (value, whose) in metrics.items():
                 told = f"{reached[metric]:.1f}" if metric in reached else "not measured"
                 rows.append([f"{name}, {plan['called'][metric]}", told, f"{value}", whose])
@@ -314,7 +322,7 @@ def fill_readme(path: Path, table: Table) -> None:
     """The table, where the README has its place."""
     text = path.read_text(encoding="utf-8")
     told = markdown(table)
-    write_text(path, BUILT_IN.sub(lambda found: f"{found[1]}{told}\n{found[2]}", text))
+    write_file(path, BUILT_IN.sub(lambda found: f"{found[1]}{told}\n{found[2]}", text))
 
 
 def results(
@@ -347,9 +355,9 @@ def results(
     )
     if "before" in exported:
         rows = [
-            [f"{kind}: {metric}", f"{before:.2f}", f"{flat(exported['after'][kind]['metrics'])[metric]:.2f}"]
+            [f"{kind}: {metric}", f"{before:.2f}", f"{flatten_metrics(exported['after'][kind]['metrics'])[metric]:.2f}"]
             for kind, report in exported["before"].items()
-            for metric, before in flat(report["metrics"]).items()
+            for metric, before in flatten_metrics(report["metrics"]).items()
             if metric in SHOWN[kind] and kind in [HEADS[run.name] for run in runs]
         ]
         before, after = exported["bytes_before"] / 1e6, exported["bytes_after"] / 1e6

@@ -14,7 +14,8 @@ An unknown key is an error that names the nearest valid one. Nothing is converte
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from difflib import get_close_matches
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -24,8 +25,9 @@ Read = TypeVar("Read")
 
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING = re.compile(r"Object missing required field `(.*)`")
-_ENUM = re.compile(r"Invalid enum value (.*)")
 _EXPECTED = re.compile(r"Expected (.*?)(?:, got .*)?")
+_CHOICE = re.compile(r"Invalid enum value .*", re.DOTALL)
+_RANGE = re.compile(r"(Number|Integer value) out of range")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _TYPES = {
     "int": "an integer",
@@ -131,12 +133,16 @@ def _raise(kind: Any, content: object, message: str, where: str, remedy: str, er
         raise error(f"there is no setting {unknown[1]!r}", where=place, remedy=did_you_mean(unknown[1], known))
     if missing := _MISSING.fullmatch(problem):
         raise error(f"{missing[1]} is missing", where=place, remedy=remedy)
-    if _ENUM.fullmatch(problem):
-        value, kinds = _value_at(content, steps), _alternatives(_type_at(kind, steps))
-        known = [str(choice) for each in kinds for choice in get_args(each) if choice != ""]
-        raise error(f"{key or 'it'} is {_shown(value)}", where=where, remedy=did_you_mean(str(value), known))
     if expected := _EXPECTED.fullmatch(problem):
         problem = f"{key or 'it'} is {_shown(_value_at(content, steps))}; expected {_wanted(expected[1])}"
+        raise error(problem, where=where, remedy=remedy)
+    if _CHOICE.fullmatch(problem):
+        value, choices = _value_at(content, steps), [str(each) for each in _choices(_type_at(kind, steps))]
+        near = get_close_matches(str(value), choices, n=1)
+        problem = f"{key or 'it'} is {_shown(value)}; expected one of: {', '.join(choices)}"
+        raise error(problem, where=where, remedy=f"Did you mean {near[0]!r}?" if near else remedy)
+    if _RANGE.fullmatch(problem):
+        problem = f"{key or 'it'} is {_shown(_value_at(content, steps))}; expected a smaller number"
         raise error(problem, where=where, remedy=remedy)
     raise error(f"{key}: {problem}" if key else problem, where=where, remedy=remedy)
 
@@ -179,6 +185,13 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
     import types
 
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    """The values of a `Literal`, bare, annotated or optional."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(choice for each in get_args(kind) if not isinstance(each, str | int) for choice in _choices(each))
 
 
 def _field_names(kind: Any) -> tuple[str, ...]:

@@ -1,11 +1,11 @@
 """Writing and opening bundles, and everything that can be wrong with one."""
 
-import dataclasses
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from helpers.tiny_bundles import copy, files, forge, manifest, write_tiny
 from seetell.bundle import Bundle, BundleError, CaptionerPart, Manifest, write_bundle
@@ -26,7 +26,7 @@ def refusal(path: Path) -> BundleError:
 
 def test_what_was_written_is_read_again(whole: Path) -> None:
     bundle = Bundle.open(whole)
-    wanted = dataclasses.replace(manifest(), files=bundle.manifest.files)
+    wanted = replace(manifest(), files=bundle.manifest.files)
     assert bundle.manifest == wanted
     assert bundle.fingerprint == wanted.fingerprint
     assert bundle.size == sum(map(len, files().values()))
@@ -70,12 +70,12 @@ def test_any_cut_of_the_description_is_refused(whole: Path, tmp_path: Path) -> N
         b"\xff\xfe",
         b'{"format": NaN}',
         b'{"format": true}',
-        b'{"format": 1}',
-        b'{"format": 1, "format": 1}',
+        b'{"format": 2}',
+        b'{"format": 2, "format": 2}',
         b'{"format": ' + b"9" * 10_000 + b"}",
         b"[" * 100_000,
         b'{"a":' * 100_000,
-        b'{"format": 1, "checksum": "\\ud800"}',
+        b'{"format": 2, "checksum": "\\ud800"}',
         b" " * 5_000_000,
     ],
 )
@@ -87,8 +87,16 @@ def test_a_description_that_is_none_is_refused(content: bytes, whole: Path, tmp_
 
 def test_a_newer_format_says_so(whole: Path, tmp_path: Path) -> None:
     folder = copy(whole, tmp_path / "b")
-    (folder / "bundle.json").write_text('{"format": 2, "what": "ever"}', encoding="utf-8")
+    (folder / "bundle.json").write_text('{"format": 3, "what": "ever"}', encoding="utf-8")
     assert "upgrade" in refusal(folder).remedy
+
+
+def test_an_old_format_asks_for_a_new_export(whole: Path, tmp_path: Path) -> None:
+    folder = copy(whole, tmp_path / "b")
+    (folder / "bundle.json").write_text('{"format": 1, "what": "ever"}', encoding="utf-8")
+    refused = refusal(folder)
+    assert "format 1" in refused.problem
+    assert "seetell learn export" in refused.remedy
 
 
 def test_what_is_not_a_bundle_is_refused(tmp_path: Path) -> None:
@@ -180,6 +188,10 @@ def _set(path: str, value: Any) -> Any:
         ("training_data", "text"),
         ("training_data", [1]),
         ("licence", "x" * 20_000),
+        ("supersedes", "0" * 64),
+        ("captioner.training_settings", 3),
+        ("captioner.scores.0.metrics.bleu4", True),
+        ("captioner.scores.0.metrics.bleu4", 1e300),
         ("encoder", []),
         ("encoder.preparation.size", 0),
         ("encoder.preparation.size", "8"),
@@ -242,13 +254,48 @@ def test_missing_values_are_refused_even_with_a_right_checksum(key: str, whole: 
 def test_the_fingerprint_changes_with_results_only(whole: Path) -> None:
     first = Bundle.open(whole).manifest
     assert isinstance(first.captioner, CaptionerPart)
-    assert dataclasses.replace(first, name="other", about="", licence="MIT").fingerprint == first.fingerprint
-    unscored = dataclasses.replace(first, captioner=dataclasses.replace(first.captioner, scores=()))
+    assert replace(first, name="other", about="", licence="MIT").fingerprint == first.fingerprint
+    unscored = replace(first, captioner=replace(first.captioner, scores=()))
     assert unscored.fingerprint == first.fingerprint
-    assert dataclasses.replace(first, precision="int8").fingerprint != first.fingerprint
+    assert replace(first, precision="int8").fingerprint != first.fingerprint
     changed = dict(first.files)
-    changed["step.onnx"] = dataclasses.replace(changed["step.onnx"], sha256="0" * 64)
-    assert dataclasses.replace(first, files=changed).fingerprint != first.fingerprint
+    changed["step.onnx"] = replace(changed["step.onnx"], sha256="0" * 64)
+    assert replace(first, files=changed).fingerprint != first.fingerprint
+
+
+def test_the_fingerprint_is_computed_once(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = Bundle.open(whole).manifest
+    first = manifest.fingerprint
+    monkeypatch.setattr("seetell.bundle.manifest.canonical_json", lambda content: b"")
+    assert manifest.fingerprint == first
+    assert replace(manifest, precision="int8").fingerprint != first
+
+
+def test_a_bundle_names_those_it_supersedes(tmp_path: Path) -> None:
+    earlier = write_tiny(tmp_path / "earlier")
+    assert earlier.manifest.supersedes == ()
+    named = replace(manifest(), supersedes=(earlier.fingerprint,))
+    written = write_bundle(tmp_path / "later", named, files())
+    assert Bundle.open(tmp_path / "later").manifest.supersedes == (earlier.fingerprint,)
+    assert written.fingerprint == earlier.fingerprint
+    refusal(forge(tmp_path / "later", _set("supersedes", ["../up"])))
+
+
+def test_an_error_names_the_file_the_key_and_the_remedy(whole: Path, tmp_path: Path) -> None:
+    folder = forge(copy(whole, tmp_path / "b"), _set("captioner.sequence.decoding.beam", 0))
+    assert str(refusal(folder)) == (
+        f"{folder / 'bundle.json'}: captioner.sequence.decoding.beam is 0; expected an integer ≥ 1. "
+        "Export it again, or get a new copy of it"
+    )
+    folder = forge(folder, _set("captioner.sequence.decoding", {"beem": 1}))
+    assert "Did you mean 'beam'?" in str(refusal(folder))
+
+
+def test_a_manifest_built_in_python_is_checked_before_it_is_written(tmp_path: Path) -> None:
+    wrong = replace(manifest(), precision="float64")
+    with pytest.raises(BundleError, match="precision is 'float64'"):
+        write_bundle(tmp_path / "out", wrong, files())
+    assert not list(tmp_path.iterdir())
 
 
 def test_writing_happens_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,13 +332,13 @@ def test_a_manifest_that_does_not_fit_its_files_is_not_written(tmp_path: Path) -
         with pytest.raises(BundleError, match="listed"):
             write_bundle(tmp_path / "out", manifest(), wrong)
     nothing: Manifest = manifest(heads=())
-    with pytest.raises(BundleError, match="neither captions"):
+    with pytest.raises(BundleError, match="no captioner, no tagger"):
         write_bundle(tmp_path / "out", nothing, {"encoder.onnx": b"x"})
     with pytest.raises(BundleError, match="vocabulary"):
         write_bundle(tmp_path / "out", manifest(), {**files(), "words.txt": b"dog\ndog\n"})
     alone = manifest(heads=("captioner",))
     assert alone.captioner is not None
-    rerank_weight = dataclasses.replace(alone, captioner=dataclasses.replace(alone.captioner, rerank_weight=1.0))
-    with pytest.raises(BundleError, match="cannot match"):
+    rerank_weight = replace(alone, captioner=replace(alone.captioner, rerank_weight=1.0))
+    with pytest.raises(BundleError, match="no retriever"):
         write_bundle(tmp_path / "out", rerank_weight, files(("captioner",)))
     assert not list(tmp_path.iterdir())

@@ -6,13 +6,13 @@ import pytest
 
 import seetell
 from helpers.tiny_bundles import write_tiny
-from seetell.bundle import Bundle, BundleError, add, find, installed, remove, user_folder
+from seetell.bundle import Bundle, BundleError, add, find_bundle, installed, remove, user_folder
 from seetell.bundle.registry import builtin_folder
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "data"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "data"))
     monkeypatch.setattr("seetell.bundle.registry.builtin_folder", lambda: tmp_path / "package" / "builtin")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "data"
@@ -26,7 +26,7 @@ def test_added_found_and_removed(tmp_path: Path, folder: Path) -> None:
     made = write_tiny(tmp_path / "made")
     assert names() == []
     place = add(made.path)
-    assert place.path == folder / "tiny" == find("tiny") == user_folder() / "tiny"
+    assert place.path == folder / "tiny" == find_bundle("tiny") == user_folder() / "tiny"
     assert Bundle.open(place.path).fingerprint == made.fingerprint
     with pytest.raises(BundleError, match="already"):
         add(made.path)
@@ -36,32 +36,32 @@ def test_added_found_and_removed(tmp_path: Path, folder: Path) -> None:
     remove("tiny")
     assert names() == ["other"]
     assert [each.name for each in folder.iterdir()] == ["other"]
-    with pytest.raises(BundleError, match="no bundle is called"):
+    with pytest.raises(BundleError, match="no bundle called"):
         remove("tiny")
 
 
 def test_the_built_in_one_is_the_default(tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match="no built-in bundle"):
-        find()
+    with pytest.raises(BundleError, match="no built-in model"):
+        find_bundle()
     made = write_tiny(tmp_path / "package" / "builtin" / "everyday")
-    assert find() == find("builtin") == find("everyday") == made.path
+    assert find_bundle() == find_bundle("builtin") == find_bundle("everyday") == made.path
     assert [(place.name, place.builtin) for place in installed()] == [("everyday", True)]
     for name in ("builtin", "everyday"):
         with pytest.raises(BundleError, match="not removed"):
             remove(name)
         with pytest.raises(BundleError, match="name already"):
             add(made.path, name)
-    assert Bundle.open(find()).fingerprint == made.fingerprint
+    assert Bundle.open(find_bundle()).fingerprint == made.fingerprint
 
 
 def test_of_several_built_in_ones_the_default_does_most(tmp_path: Path) -> None:
     builtin = tmp_path / "package" / "builtin"
     write_tiny(builtin / "a", ("tagger",))
     write_tiny(builtin / "z", ("captioner",))
-    assert find() == builtin / "a"
+    assert find_bundle() == builtin / "a"
     write_tiny(builtin / "m", ("captioner", "tagger"))
     write_tiny(builtin / "n", ("captioner", "retriever"))
-    assert find() == find("builtin") == builtin / "m"
+    assert find_bundle() == find_bundle("builtin") == builtin / "m"
     assert names() == ["a", "m", "n", "z"]
     (builtin / "README.md").write_text("no bundle", encoding="utf-8")
     (builtin / "empty").mkdir()
@@ -72,23 +72,23 @@ def test_a_users_bundle_comes_before_a_built_in_one_of_its_name(tmp_path: Path, 
     """It was there before the package had one of that name."""
     add(write_tiny(tmp_path / "mine").path, "everyday")
     write_tiny(tmp_path / "package" / "builtin" / "everyday", ("tagger",))
-    assert find("everyday") == folder / "everyday"
-    assert find() == tmp_path / "package" / "builtin" / "everyday"
+    assert find_bundle("everyday") == folder / "everyday"
+    assert find_bundle() == tmp_path / "package" / "builtin" / "everyday"
     assert not remove("everyday").builtin
-    assert find("everyday") == find()
+    assert find_bundle("everyday") == find_bundle()
 
 
 def test_paths_and_names(tmp_path: Path) -> None:
     made = write_tiny(tmp_path / "mine")
-    assert find("mine") == Path("mine")
-    assert find(made.path) == made.path
-    assert find("./absent") == Path("./absent")  # opening it says what is wrong
+    assert find_bundle("mine") == Path("mine")
+    assert find_bundle(made.path) == made.path
+    assert find_bundle("./absent") == Path("./absent")  # opening it says what is wrong
     add(made.path, "mine")
-    assert find("mine") == user_folder() / "mine"
-    assert find("./mine") == Path("./mine")
+    assert find_bundle("mine") == user_folder() / "mine"
+    assert find_bundle("./mine") == Path("./mine")
     with pytest.raises(BundleError) as caught:
-        find("mime")
-    assert caught.value.remedy == "Did you mean mine?"
+        find_bundle("mime")
+    assert caught.value.remedy == "Did you mean 'mine'?"
 
 
 @pytest.mark.parametrize("name", ["../up", "/abs", "con", "Tiny", "a..b", "a.", ".a", "", "a b", "x" * 61])

@@ -24,7 +24,7 @@ def test_text(table: Path) -> None:
     result = CliRunner().invoke(app, [f"table:{table}"])
     assert result.exit_code == 0
     assert "mine: 2 images, 2 captions" in result.stdout
-    assert f"{table}:4: it names no file" in result.stdout
+    assert f"{table}:4: there is no file name" in result.stdout
     assert str(table.parent / "absent.png") in result.stdout
 
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a bundle, every command says so in one line and exits with 1; none runs anything of it."""
+"""Whatever is wrong with a bundle, every command says so in one line and exits with 2; none runs anything of it."""
 
 import hashlib
 import os
@@ -31,26 +31,26 @@ def damaged(whole: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
     """What a command says of a bundle that it refuses. A traceback would be an exception that leaves `main`."""
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "added"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "added"))
     image = tmp_path / "red.png"
     Image.new("RGB", (20, 12), (240, 20, 20)).save(image)
 
     def call(bundle: Path, command: str = "caption") -> str:
         arguments = {
-            "caption": ["caption", image, "--bundle", bundle],
-            "tag": ["tag", image, "--bundle", bundle, "--json"],
-            "similar": ["similar", image, "red", "--bundle", bundle],
+            "caption": ["caption", image, "--model", bundle],
+            "tag": ["tag", image, "--model", bundle, "--json"],
+            "similar": ["similar", image, "red", "--model", bundle],
             "evaluate": ["evaluate", bundle, "--data", "scenes:20"],
-            "show": ["bundles", "show", bundle],
-            "add": ["bundles", "add", bundle],
+            "show": ["models", "show", bundle],
+            "add": ["models", "add", bundle],
         }[command]
         monkeypatch.setattr(sys, "argv", ["seetell", *map(str, arguments)])
         with pytest.raises(SystemExit) as caught:
             main()
         printed = capsys.readouterr()
-        assert (caught.value.code, printed.out) == (1, ""), (command, printed)
+        assert (caught.value.code, printed.out) == (2, ""), (command, printed)
         *before, line = printed.err.splitlines()
-        assert not before or command == "evaluate"  # which tells how far it came
+        assert not before or command == "evaluate"  # which shows progress
         assert line.startswith(f"seetell: {bundle}")
         assert not (tmp_path / "added").exists()
         return line
@@ -58,16 +58,16 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return call
 
 
-def flip(path: Path, place: int) -> bytes:
+def flip(path: Path, offset: int) -> bytes:
     good = path.read_bytes()
-    path.write_bytes(good[:place] + bytes([good[place] ^ 0xFF]) + good[place + 1 :])
+    path.write_bytes(good[:offset] + bytes([good[offset] ^ 0xFF]) + good[offset + 1 :])
     return good
 
 
 def check_flips(damaged: Path, refused: Refused, step: int) -> None:
     path = damaged / "bundle.json"
-    for turn, place in enumerate(range(0, path.stat().st_size, step)):
-        good = flip(path, place)
+    for turn, offset in enumerate(range(0, path.stat().st_size, step)):
+        good = flip(path, offset)
         refused(damaged, VERBS[turn % len(VERBS)])
         path.write_bytes(good)
 

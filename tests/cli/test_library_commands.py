@@ -1,4 +1,4 @@
-"""index, search, duplicates, watch, reindex and library, as scripts call them."""
+"""index, search, watch and library, as scripts call them."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from helpers.tiny_bundles import HEADS, write_tiny
 from seetell.cli import app
-from seetell.cli.library_options import moment
+from seetell.cli.since import parse_since
 from seetell.errors import SeetellError
 
 COLOURS = {"red": (240, 20, 20), "green": (20, 240, 20), "blue": (20, 20, 240)}
@@ -23,10 +23,10 @@ COLOURS = {"red": (240, 20, 20), "green": (20, 240, 20), "blue": (20, 20, 240)}
 
 @pytest.fixture
 def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three images; the library and the bundles of the test are its own."""
+    """Three images; the library and the models of the test are its own."""
     monkeypatch.setenv("SEETELL_LIBRARY", str(tmp_path / "library"))
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
-    write_tiny(tmp_path / "bundles" / "tiny")
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "models"))
+    write_tiny(tmp_path / "models" / "tiny")
     folder = tmp_path / "photos"
     folder.mkdir()
     for name, colour in COLOURS.items():
@@ -36,7 +36,7 @@ def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def indexed(photos: Path) -> Path:
-    assert run("index", photos, "--bundle", "tiny", "--quiet").exit_code == 0
+    assert run("index", photos, "--model", "tiny", "--quiet").exit_code == 0
     return photos
 
 
@@ -53,23 +53,23 @@ def problem(result: Result) -> str:
     return str(result.exception)
 
 
-def test_index_tells_what_it_did(photos: Path) -> None:
-    first = run("index", photos, "--bundle", "tiny", "--json")
+def test_index_reports_what_it_did(photos: Path) -> None:
+    first = run("index", photos, "--model", "tiny", "--json")
     assert first.exit_code == 0
     (row,) = rows(first)
-    assert (row["told"], row["unchanged"], row["problems"]) == (3, 0, [])
+    assert (row["indexed"], row["unchanged"], row["problems"]) == (3, 0, [])
     (photos / "bad.jpg").write_bytes(b"no image")
     second = run("index", "--quiet")
     assert second.exit_code == 3
     assert "bad.jpg: this is text" in second.stderr
     assert "3 unchanged, 1 unreadable" in second.stdout
     assert run("index", "--quiet").exit_code == 0
-    assert "reindex" in problem(run("index", photos, "--bundle", write_tiny(photos.parent / "x", HEADS[1:]).path))
+    assert "reindex" in problem(run("index", photos, "--model", write_tiny(photos.parent / "x", HEADS[1:]).path))
 
 
 def test_index_without_folders_and_search_without_a_library(photos: Path) -> None:
     assert "no library here" in problem(run("search", "red"))
-    assert "no folders yet" in problem(run("index", "--bundle", "tiny"))
+    assert "no folders yet" in problem(run("index", "--model", "tiny"))
 
 
 def test_search_gives_k_rows_of_json(indexed: Path) -> None:
@@ -85,12 +85,15 @@ def test_search_gives_k_rows_of_json(indexed: Path) -> None:
 
 def test_search_says_when_nothing_matches(indexed: Path) -> None:
     result = run("search", "quokka")
-    assert result.exit_code == 0
-    assert result.stdout.startswith("nothing here matches; the nearest is 0% likely")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("nothing matches; the nearest has a relevance of 0%")
     assert "quokka" in result.stderr
     assert len(run("search", "quokka", "--all").stdout.splitlines()) == 6
-    assert "nothing was asked" in problem(run("search"))
-    assert "no rank" in problem(run("search", "red", "--rank", "x"))
+    assert run("search", "quokka", "--all").exit_code == 0
+    assert "nothing to search for" in problem(run("search"))
+    refused = run("search", "red", "--rank", "x")
+    assert refused.exit_code == 2
+    assert "'together', 'embedding'" in refused.stderr
     assert "not a time" in problem(run("search", "red", "--since", "yesterday"))
 
 
@@ -114,18 +117,19 @@ def test_the_best_one_is_opened(indexed: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_duplicates(indexed: Path) -> None:
-    assert run("duplicates").stdout == "nothing is here twice\n"
+    none = run("library", "duplicates")
+    assert (none.exit_code, none.stdout) == (1, "no duplicates\n")
     shutil.copy(indexed / "red.png", indexed / "again.png")
     run("index", "--quiet")
-    (row,) = rows(run("duplicates", "--json"))
+    (row,) = rows(run("library", "duplicates", "--json"))
     assert sorted(Path(each["path"]).name for each in row["files"]) == ["again.png", "red.png"]  # type: ignore[attr-defined]
-    assert "1 groups" in run("duplicates").stdout
+    assert "groups of duplicates: 1" in run("library", "duplicates").stdout
 
 
 def test_reindex(indexed: Path, tmp_path: Path) -> None:
     other = write_tiny(tmp_path / "other", HEADS[1:]).path
-    (row,) = rows(run("reindex", "--bundle", other, "--json"))
-    assert row["told"] == 3
+    (row,) = rows(run("library", "reindex", "--model", other, "--json"))
+    assert row["indexed"] == 3
     (shown,) = rows(run("library", "show", "--json"))
     assert shown["kinds"] == ["tagger", "retriever"]
 
@@ -137,25 +141,37 @@ def test_library_shows_exports_imports_forgets(indexed: Path, tmp_path: Path) ->
     table = tmp_path / "table.csv"
     table.write_text("file,caption\nphotos/blue.png,A capybara\n,nothing\n", encoding="utf-8")
     imported = run("library", "import", table)
+    assert imported.exit_code == 3
     assert "1 images described" in imported.stdout
     assert "table.csv:3" in imported.stderr
     assert rows(run("search", "capybara", "--json"))[0]["path"] == str(indexed / "blue.png")
     assert "3 rows" in run("library", "export", tmp_path / "out.csv").stdout
-    assert "3 files" in run("library", "export", "--xmp").stdout
+    assert "3 sidecar files" in run("library", "export", "--xmp").stdout
     assert "nothing to write" in problem(run("library", "export"))
-    assert run("library", "check").stdout == "sound\n"
+    assert run("library", "check").stdout == "no problems found\n"
     assert "3 images forgotten" in run("library", "forget", indexed).stdout
-    assert run("index", indexed, "--quiet", "--descriptions", table).exit_code == 0
+    assert run("library", "forget", indexed).exit_code == 1
+    with_descriptions = run("index", indexed, "--quiet", "--descriptions", table)
+    assert with_descriptions.exit_code == 3
+    assert "table.csv:3" in with_descriptions.stderr
     assert rows(run("search", "capybara", "--json"))[0]["matches"] is True
 
 
-def test_a_damaged_library_is_rebuilt(indexed: Path, tmp_path: Path) -> None:
+def test_a_damaged_library_is_repaired(indexed: Path, tmp_path: Path) -> None:
     (tmp_path / "library" / "library.db").write_bytes(b"rubbish" * 1000)
-    assert "library rebuild" in problem(run("search", "red"))
-    result = run("index", indexed, "--bundle", "tiny", "--quiet")
-    assert "has been rebuilt" in result.stderr
+    assert "library check --repair" in problem(run("search", "red"))
+    result = run("index", indexed, "--model", "tiny", "--quiet")
+    assert "the library was damaged; rebuilt with" in result.stderr
     assert len(rows(run("search", "red", "--json"))) == 3
-    assert "3 images" in run("library", "rebuild").stdout
+    (tmp_path / "library" / "library.db").write_bytes(b"rubbish" * 1000)
+    damaged = run("library", "check")
+    assert damaged.exit_code != 0
+    assert "library check --repair" in problem(damaged)
+    repaired = run("library", "check", "--repair")
+    assert repaired.exit_code == 0
+    assert "rebuilt:" in repaired.stdout
+    assert run("index", indexed, "--model", "tiny", "--quiet").exit_code == 0
+    assert run("library", "check").stdout == "no problems found\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -183,11 +199,11 @@ def test_watch_prints_alerts_until_it_is_interrupted(indexed: Path) -> None:
     assert "Traceback" not in errors
 
 
-def test_moments() -> None:
-    assert moment("") is None
-    assert time.localtime(moment("2024-05-17T06:05"))[:5] == (2024, 5, 17, 6, 5)
-    assert time.localtime(moment("2024-05"))[:3] == (2024, 5, 1)
-    assert time.time() - (moment("2d") or 0) == pytest.approx(172_800, abs=5)
+def test_times_of_since() -> None:
+    assert parse_since(None) is None
+    assert time.localtime(parse_since("2024-05-17T06:05"))[:5] == (2024, 5, 17, 6, 5)
+    assert time.localtime(parse_since("2024-05"))[:3] == (2024, 5, 1)
+    assert time.time() - (parse_since("2d") or 0) == pytest.approx(172_800, abs=5)
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="these file systems know only text")
@@ -195,7 +211,7 @@ def test_odd_names_come_out_whole(photos: Path) -> None:
     odd = os.fsdecode(os.fsencode(photos) + b"/\xff\xfe.png")
     shutil.copy(photos / "red.png", odd)
     os.unlink(photos / "red.png")
-    assert run("index", photos, "--bundle", "tiny", "--quiet").exit_code == 0
+    assert run("index", photos, "--model", "tiny", "--quiet").exit_code == 0
     (row,) = rows(run("search", "--tag", "red", "--json"))
     assert row["path"] == odd
     assert "��" in run("search", "--tag", "red").stdout

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seetell.data import Dataset, ImageFile, Record, Skipped, check
-from seetell.data.checks import SplitCount, Spread
+from seetell.data.checks import CountRange, SplitCount
 from seetell.progress import Event, Progress
 
 ImageFiles = Callable[..., None]
@@ -34,7 +34,7 @@ def dataset(image_files: ImageFiles, tmp_path: Path) -> Dataset:
             record("cut.png", "val"),
             record("absent.png", "val"),
         ),
-        (Skipped("mine.csv:7", "it names no file"),),
+        (Skipped("mine.csv:7", "there is no file name"),),
         ("ball", "dog", "kite"),
         ("a note",),
     )
@@ -49,8 +49,8 @@ def test_counts(dataset: Dataset) -> None:
         SplitCount("", 1, 0, 0, 0),
     )
     assert report.images == 7
-    assert report.captions == Spread(0, 5 / 7, 2)
-    assert report.labels == Spread(0, 3 / 7, 2)
+    assert report.captions == CountRange(0, 5 / 7, 2)
+    assert report.labels == CountRange(0, 3 / 7, 2)
     assert report.classes == 3
     assert report.training_vocabulary == len({"one", "dog", "two", "dogs", "cat"})
     assert report.vocabulary == 5 + len({"a", "new", "word"})
@@ -94,7 +94,7 @@ def test_the_text_names_everything(dataset: Dataset, tmp_path: Path) -> None:
         f"{tmp_path / 'absent.png'}: there is no such file",
         "images in two splits: 1",
         "lines skipped: 1",
-        "mine.csv:7: it names no file",
+        "mine.csv:7: there is no file name",
     ):
         assert words in text
     assert "Nothing usable" not in text
@@ -112,11 +112,11 @@ def test_json_holds_everything(dataset: Dataset, tmp_path: Path) -> None:
     content = json.loads(json.dumps(check(dataset).to_json()))
     assert (content["dataset"], content["usable"], content["images"], content["captions"]) == ("mine", True, 7, 5)
     assert content["splits"][0] == {"split": "train", "images": 3, "captions": 4, "labels": 3, "duplicates": 1}
-    assert content["captions_per_image"] == {"least": 0, "mean": 5 / 7, "most": 2}
+    assert content["captions_per_image"] == {"minimum": 0, "mean": 5 / 7, "maximum": 2}
     assert content["vocabulary"] == {"train": 5, "all": 8}
     assert content["unreadable"][1]["image"] == str(tmp_path / "absent.png")
     assert [each["split"] for each in content["in_two_splits"][0]] == ["train", "test"]
-    assert content["skipped"] == [{"where": "mine.csv:7", "reason": "it names no file"}]
+    assert content["skipped"] == [{"where": "mine.csv:7", "reason": "there is no file name"}]
     assert content["notes"] == ["a note"]
 
 

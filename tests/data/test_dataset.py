@@ -68,8 +68,8 @@ def test_a_held_out_image_is_never_trained_on() -> None:
         }
         assert len(both.skipped) == 3
         reasons = {Path(entry.where).name: entry.reason for entry in both.skipped}
-        assert reasons["trained"] == "held out as test in second, so not taken as train from first"
-        assert reasons["tested"] == "held out as test in first, so not taken as extra from second"
+        assert reasons["trained"] == "held out as test in second, so not used as train from first"
+        assert reasons["tested"] == "held out as test in first, so not used as extra from second"
 
 
 def test_an_image_that_cannot_be_read(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from seetell.data.files import read_json, read_lines, read_text, tidy
+from seetell.data.files import clean_caption, read_json, read_lines, read_text
 from seetell.errors import DatasetError
 
 Write = Callable[[str, str], Path]
@@ -56,5 +56,5 @@ def test_keep_replaces_objects(write: Write) -> None:
     assert read_json(path, keep=lambda entry: entry.get("id", entry)) == {"list": [1, 2]}
 
 
-def test_tidy() -> None:
-    assert tidy(" A dog\n runs \t. ") == "A dog runs ."
+def test_clean_caption() -> None:
+    assert clean_caption(" A dog\n runs \t. ") == "A dog runs ."

@@ -146,8 +146,8 @@ def test_karpathy_with_images_elsewhere(write: Write, image_files: ImageFiles, t
     ]
     assert [(entry.where, entry.reason) for entry in dataset.skipped] == [
         (f"{path}:images[1].sentences[1]", "the caption is empty"),
-        (f"{path}:images[3]", "it names no file"),
-        (f"{path}:images[4]", "a.jpg came before"),
+        (f"{path}:images[3]", "there is no file name"),
+        (f"{path}:images[4]", "a.jpg is repeated"),
     ]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seetell.data.folders import Folder, tidy_path
+from seetell.data.folders import Folder, normalise_path
 from seetell.errors import DatasetError
 
 
@@ -90,5 +90,5 @@ def test_no_such_folder(tmp_path: Path) -> None:
         Folder(tmp_path / "absent")
 
 
-def test_tidy_path() -> None:
-    assert tidy_path(" ././a\\b.jpg ") == "a/b.jpg"
+def test_normalise_path() -> None:
+    assert normalise_path(" ././a\\b.jpg ") == "a/b.jpg"

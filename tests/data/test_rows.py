@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seetell.data.files import tidy
-from seetell.data.rows import Row, _fields, read_rows
+from seetell.data.files import clean_caption
+from seetell.data.rows import TableRow, _fields, read_rows
 from seetell.errors import DatasetError
 
 Write = Callable[[str, str], Path]
@@ -27,9 +27,9 @@ def test_commas_quotes_and_line_ends_in_captions(write: Write) -> None:
     )
     rows, skipped, _ = read_rows(path)
     assert rows == [
-        Row(2, "a.jpg", "train", ("One, two",), ()),
-        Row(4, "b.jpg", "val", ('A "big" dog',), ()),
-        Row(6, "c.jpg", "test", ("plain",), ()),
+        TableRow(2, "a.jpg", "train", ("One, two",), ()),
+        TableRow(4, "b.jpg", "val", ('A "big" dog',), ()),
+        TableRow(6, "c.jpg", "test", ("plain",), ()),
     ]
     assert skipped == []
 
@@ -110,7 +110,7 @@ def test_what_is_left_out_is_named(write: Write) -> None:
     assert [row.file for row in rows] == ["a.jpg"]
     assert [entry.where for entry in skipped] == [f"{path}:3", f"{path}:4"]
     assert "3 fields where the header has 2" in skipped[0].reason
-    assert skipped[1].reason == "it names no file"
+    assert skipped[1].reason == "there is no file name"
 
 
 def test_json_lines_that_are_left_out(write: Write) -> None:
@@ -131,7 +131,7 @@ def test_json_lines_that_are_left_out(write: Write) -> None:
     ]
     path = write("a.jsonl", "\n".join(entries))
     rows, skipped, _ = read_rows(path)
-    assert rows == [Row(1, "a.jpg", "", (), ("dog", "3")), Row(11, "g.jpg", None, ("😀",), ())]
+    assert rows == [TableRow(1, "a.jpg", "", (), ("dog", "3")), TableRow(11, "g.jpg", None, ("😀",), ())]
     assert [entry.where for entry in skipped] == [f"{path}:{line}" for line in (3, 4, 5, 6, 7, 8, 9, 10, 12, 13)]
 
 
@@ -160,7 +160,7 @@ def test_captions_survive_json(tmp_path_factory: pytest.TempPathFactory, written
     path = tmp_path_factory.mktemp("json") / "a.jsonl"
     path.write_text(json.dumps({"file": "a.jpg", "captions": written}), encoding="utf-8")
     rows, _, _ = read_rows(path)
-    assert rows[0].captions == tuple(tidy(caption) for caption in written if tidy(caption))
+    assert rows[0].captions == tuple(clean_caption(caption) for caption in written if clean_caption(caption))
 
 
 @settings(deadline=None, derandomize=True)

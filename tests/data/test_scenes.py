@@ -184,7 +184,7 @@ def test_small_and_large_are_told_apart_by_eye(truths):
 @pytest.mark.parametrize("index", range(0, 60, 3))
 def test_boxes_hold_what_is_drawn_and_fit_tightly(index):
     truth = scene(7, index)
-    bare, full = (np.asarray(draw(truth, things=things), dtype=int) for things in (False, True))
+    bare, full = (np.asarray(draw(truth, objects=objects), dtype=int) for objects in (False, True))
     side = len(full)
     changed = (bare != full).any(axis=2)
     boxed = np.zeros_like(changed)

@@ -11,7 +11,7 @@ from helpers.tiny_bundles import write_tiny
 from seetell.cli import app
 from seetell.data import open_dataset
 from seetell.errors import DatasetError, SeetellError
-from seetell.evaluation import evaluate_bundle
+from seetell.evaluation import EvaluationOptions, evaluate_bundle
 from seetell.metrics import caption_scores
 from seetell.runtime import open_model
 
@@ -34,7 +34,7 @@ def test_every_head_is_scored_on_what_can_be_read(tmp_path: Path, table: str) ->
     dataset = open_dataset(table)
     readable = [record for record in dataset.split("test") if record.key != "bad.png"]
     with open_model(write_tiny(tmp_path / "tiny").path) as model:
-        reports = evaluate_bundle(model, dataset, "test", meteor=False)
+        reports = evaluate_bundle(model, dataset, "test", EvaluationOptions(meteor=False))
         told = [" ".join(model.captioner(record.image).best.words) for record in readable]
         chosen = [set(model.tagger(record.image).labels) for record in readable]
     assert set(reports) == {"captioner", "tagger", "retriever"}
@@ -52,6 +52,20 @@ def test_a_split_with_nothing_to_compare_is_refused(tmp_path: Path, table: str) 
         evaluate_bundle(model, open_dataset(table), "val")
 
 
+def test_options_are_checked() -> None:
+    for wrong in ({"folds": 0}, {"beam": 0}, {"limit": -1}, {"length": -0.5}, {"rerank_weight": float("nan")}):
+        with pytest.raises(SeetellError, match=f"{next(iter(wrong))} is"):
+            EvaluationOptions(**wrong)  # type: ignore[arg-type]
+
+
+def test_options_reach_the_captioner(tmp_path: Path, table: str) -> None:
+    with open_model(write_tiny(tmp_path / "tiny").path) as model:
+        options = EvaluationOptions(beam=5, length=0.7, rerank_weight=2.0, limit=2, meteor=False)
+        report = evaluate_bundle(model, open_dataset(table), "test", options)["captioner"]
+    assert report["images"] + report["unreadable"] == 2
+    assert report["protocol"].startswith("beam 5, length exponent 0.7, at most 6 words, re-ranked")
+
+
 def test_the_verb_prints_a_line_a_head(tmp_path: Path, table: str) -> None:
     bundle = str(write_tiny(tmp_path / "tiny").path)
     result = CliRunner().invoke(app, ["evaluate", bundle, "--data", table, "--json"])
@@ -62,8 +76,8 @@ def test_the_verb_prints_a_line_a_head(tmp_path: Path, table: str) -> None:
     text = CliRunner().invoke(app, ["evaluate", bundle, "--data", table])
     assert "sum_of_recalls" in text.stdout
     matched = CliRunner().invoke(app, ["evaluate", bundle, "--data", table, "--rerank-weight", "0.7"])
-    assert "fit with the image counting 0.7" in matched.stdout
-    assert "fit with" not in text.stdout
+    assert "re-ranked by similarity with weight 0.7" in matched.stdout
+    assert "re-ranked" not in text.stdout
     alone = str(write_tiny(tmp_path / "alone", ("captioner",)).path)
     with pytest.raises(SeetellError, match="cannot match"):
         CliRunner().invoke(app, ["evaluate", alone, "--data", table, "--rerank-weight", "1"], catch_exceptions=False)

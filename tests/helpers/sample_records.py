@@ -1,20 +1,20 @@
-"""Records with chosen figures, for tests of what pages make of them."""
+"""Records with chosen figures, for tests of pages."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from seetell.learn.reproduction.records import Asked, RowRecord
+from seetell.learn.reproduction.records import Epoch, Request, RowRecord
 
 TASK = {"vilalta": "retrieval", "kolluru": "retrieval", "xu": "captioning", "vaishali": "captioning", "ren": "tagging"}
 MAIN = {"retrieval": "sum_of_recalls", "captioning": "cider", "tagging": "f1_of_means"}
-TOLD = {"image": "1.jpg", "reference": "A dog runs .", "caption": "a dog"}
+EXAMPLE = {"image": "1.jpg", "reference": "A dog runs .", "caption": "a dog"}
 
 
 def sample(
     table: str, row: str, metrics: Mapping[str, float], *, dataset: str = "flickr8k", seed: int = 1, seconds: float = 90
 ) -> RowRecord:
     task = TASK[table.partition("-")[0]]
-    epochs = [
+    epochs: list[Epoch] = [
         {
             "phase": 1,
             "epoch": epoch,
@@ -29,7 +29,7 @@ def sample(
     ]
     figures: dict[str, Any] = {}
     if task == "captioning":
-        figures = {"captions": {"best": [TOLD], "worst": [TOLD], "some": [TOLD]}}
+        figures = {"captions": {"best": [EXAMPLE], "worst": [EXAMPLE], "random": [EXAMPLE]}}
     return RowRecord(
         table=table,
         row=row,
@@ -37,18 +37,18 @@ def sample(
         seed=seed,
         recipe=row,
         task=task,
-        asked=Asked((f"{dataset}:PATH",)),
+        request=Request((f"{dataset}:PATH",)),
         data={"fingerprint": "0123456789abcdef", "splits": {"test": 1000, "train": 6000, "val": 1000}},
         encoder={"name": "tf_efficientnet_lite2", "layout": "pooled", "crops": 1, "view": "whole", "size": 0},
         settings={"name": row},
-        made_by={"version": "0.1.0", "commit": "0123456789ab", "threads": 2},
+        software={"version": "0.1.0", "commit": "0123456789ab", "threads": 2},
         parameters=1000,
         images=1000,
         protocol="as ever",
         metrics=dict(metrics),
-        seconds=seconds,
+        seconds=float(seconds),
         history=epochs,
-        seconds_telling=2.0 if task == "captioning" else 0.0,
+        seconds_decoding=2.0 if task == "captioning" else 0.0,
         notes=[],
         figures=figures,
     )

@@ -30,7 +30,7 @@ from seetell.bundle import (
     TaggerPart,
     write_bundle,
 )
-from seetell.bundle.fields import canonical
+from seetell.bundle.manifest import canonical_json
 from seetell.images import Preparation
 
 SIZE = 8
@@ -40,6 +40,7 @@ LABELS = ["red", "green", "blue"]
 VOCABULARY = "".join(f"{word}\n" for word in ["<pad>", "<start>", "<end>", "<unk>", *WORDS])
 PREPARATION = Preparation(size=SIZE, resize=SIZE, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))
 DIMENSIONS = 5
+DESCRIPTION = ("fingerprint", "name", "about", "made_by", "licence", "training_data", "supersedes")
 
 _random = np.random.default_rng(3)
 WEIGHTS: dict[str, NDArray[np.float32]] = {
@@ -284,12 +285,11 @@ def forge(path: Path, change: Callable[[Any], object]) -> Path:
     content = json.loads((path / "bundle.json").read_text(encoding="utf-8"))
     change(content)
     del content["checksum"]
-    inner = {k: v for k, v in content.items() if k not in ("fingerprint", "name", "about", "made_by", "licence")}
-    inner.pop("training_data", None)
+    inner = {k: v for k, v in content.items() if k not in DESCRIPTION}
     for kind in ("captioner", "tagger", "retriever"):
         if isinstance(inner.get(kind), dict):
-            inner[kind] = {k: v for k, v in inner[kind].items() if k not in ("scores", "trained_as")}
-    content["fingerprint"] = hashlib.sha256(canonical(inner)).hexdigest()
-    content["checksum"] = hashlib.sha256(canonical(content)).hexdigest()
-    (path / "bundle.json").write_bytes(canonical(content))
+            inner[kind] = {k: v for k, v in inner[kind].items() if k not in ("scores", "training_settings")}
+    content["fingerprint"] = hashlib.sha256(canonical_json(inner)).hexdigest()
+    content["checksum"] = hashlib.sha256(canonical_json(content)).hexdigest()
+    (path / "bundle.json").write_bytes(canonical_json(content))
     return path

@@ -1,4 +1,4 @@
-"""A server on a port of its own, somebody who asks it, and coloured images."""
+"""A server on a free port, a client for it, and coloured test images."""
 
 import http.client
 import json
@@ -21,7 +21,7 @@ COLOURS = {"red": (230, 30, 30), "green": (30, 230, 30), "blue": (30, 30, 230)}
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     status: int
     headers: dict[str, str]
     body: bytes
@@ -32,54 +32,57 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Served:
-    """A server that runs, and how to ask it."""
+class RunningServer:
+    """A running server and a client for it."""
 
     site: Site
     port: int
 
     @property
-    def address(self) -> str:
+    def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def ask(self, path: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
-        """Headers by their names, with _ for -; `Host` is right unless it is given."""
+    def request(self, path: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Response:
+        """Send a request. Headers are written with _ for -; `Host` is right unless it is given."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, named)
-            answer = connection.getresponse()
-            found = {name.lower(): value for name, value in answer.getheaders()}
-            return Answer(answer.status, found, answer.read())
+            response = connection.getresponse()
+            received = {name.lower(): value for name, value in response.getheaders()}
+            return Response(response.status, received, response.read())
         finally:
             connection.close()
 
     def get(self, path: str) -> Any:
-        answer = self.ask(path)
-        assert answer.status == 200, answer
-        return answer.json
+        """The JSON of a successful GET request."""
+        response = self.request(path)
+        assert response.status == 200, response
+        return response.json
 
-    def send(self, method: str, path: str, said: object, **headers: str) -> Answer:
-        return self.ask(path, method, json.dumps(said).encode(), **{"Content_Type": "application/json", **headers})
+    def send(self, method: str, path: str, body: object, **headers: str) -> Response:
+        """Send a body as JSON."""
+        return self.request(path, method, json.dumps(body).encode(), **{"Content_Type": "application/json", **headers})
 
     def wait(self, until: Callable[[], object], seconds: float = 20.0) -> None:
         end = time.monotonic() + seconds
         while not until():
-            assert time.monotonic() < end, "it did not happen"
+            assert time.monotonic() < end, "timed out"
             time.sleep(0.02)
 
 
 @contextmanager
-def running(library: Library, access: Access) -> Iterator[Served]:
+def run_server(library: Library, access: Access | None = None) -> Iterator[RunningServer]:
+    """Serve a library, by default with the access rules of loopback."""
     listener = bind("127.0.0.1", 0)
-    site = Site(library, access)
+    site = Site(library, access or Access.for_host("127.0.0.1"))
     server = Server(site)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
-    served = Served(site, listener.getsockname()[1])
+    running = RunningServer(site, listener.getsockname()[1])
     try:
-        served.wait(lambda: server.started)
-        yield served
+        running.wait(lambda: server.started)
+        yield running
     finally:
         server.stop()
         thread.join(20)
@@ -88,8 +91,8 @@ def running(library: Library, access: Access) -> Iterator[Served]:
         assert not thread.is_alive()
 
 
-def paint(path: Path, colour: tuple[int, int, int], seed: int = 0, size: tuple[int, int] = (60, 40)) -> Path:
-    """Noise around a colour, the same for the same seed."""
+def save_coloured(path: Path, colour: tuple[int, int, int], seed: int = 0, size: tuple[int, int] = (60, 40)) -> Path:
+    """Save noise around a colour; the same seed gives the same image."""
     path.parent.mkdir(parents=True, exist_ok=True)
     noise = np.random.default_rng(seed).integers(-20, 21, (4, 4, 3))
     pixels = np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)
@@ -97,9 +100,9 @@ def paint(path: Path, colour: tuple[int, int, int], seed: int = 0, size: tuple[i
     return path
 
 
-def paint_all(folder: Path) -> Path:
-    """Four of each colour."""
-    for place, (name, colour) in enumerate(COLOURS.items()):
+def save_photos(folder: Path) -> Path:
+    """Save four images of each colour."""
+    for index, (name, colour) in enumerate(COLOURS.items()):
         for number in range(4):
-            paint(folder / name / f"{name}-{number}.png", colour, seed=10 * place + number)
+            save_coloured(folder / name / f"{name}-{number}.png", colour, seed=10 * index + number)
     return folder

@@ -1,4 +1,4 @@
-"""Captioners that learn nothing."""
+"""Captioners without training."""
 
 from collections import Counter
 from math import log, sqrt
@@ -62,7 +62,7 @@ def test_an_outlier_is_never_the_consensus() -> None:
         (["dog"], "there is a dog"),
         (["apple", "dog"], "there is an apple and a dog"),
         (["dog", "two cars", "stairs"], "there is a dog, two cars and stairs"),
-        ([], "there is an image"),
+        ([], "there is a picture"),
     ],
 )
 def test_templates(labels: list[str], caption: str) -> None:

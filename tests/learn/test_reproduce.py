@@ -1,19 +1,22 @@
 """A table reproduced on a few scenes with an untrained network: rows are trained once, and the page holds them."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from seetell.errors import SeetellError
+from seetell.figures.page import Command, Figure, Heading, Page, Paragraph, Table
 from seetell.learn.recipes import Recipe, load
-from seetell.learn.reproduction.claims import full_network_says, starts_say, triplets_say
-from seetell.learn.reproduction.page import Command, Figure, Heading, Page, Paragraph, Table
+from seetell.learn.reproduction.claims import full_network_claims, negatives_claims, start_claims
+from seetell.learn.reproduction.pages.overview import write_results
 from seetell.learn.reproduction.records import RowRecord
-from seetell.learn.reproduction.reproduce import _started, _until_started, given_files, reproduce
-from seetell.learn.reproduction.results import write_results
+from seetell.learn.reproduction.reproduce import given_files, reproduce
+from seetell.learn.reproduction.rows import Reproduction, _started, _until_started
 from seetell.learn.reproduction.tables import TABLES, published, table
 from seetell.learn.training.loop import State
+from seetell.progress import Progress
 
 SMALL = [
     "encoder.name=test_efficientnet@random",
@@ -24,31 +27,27 @@ SMALL = [
 ]
 
 
-def test_rows_are_trained_once_and_put_beside_what_was_published(tmp_path: Path) -> None:
-    said: list[str] = []
+def test_rows_are_trained_once_and_compared_with_published_figures(tmp_path: Path) -> None:
+    messages: list[str] = []
     records = tmp_path / "site" / "rows"
     out = tmp_path / "out"
-    page = reproduce(
-        *(table("vilalta-table2"), ["scenes:60"], out),
-        rows=["FNE-SH", "fc7-sh"],
-        settings=SMALL,
-        records=records,
-        say=said.append,
+    request = Reproduction(
+        table("vilalta-table2"), ["scenes:60"], out, settings=SMALL, progress=Progress(write=messages.append)
     )
+    page = reproduce(request, rows=["FNE-SH", "fc7-sh"], records=records)
     text = page.read_text(encoding="utf-8")
     assert "| FNE-SH, published | 25.0 | 50.8 |" in text
     assert "**FC7-SH, measured**" in text
     assert "Not run here: FC7-SH-bl" in text
-    assert "Budget `two-cores`" in text
+    assert "Budget: `two-cores`" in text
     assert {path.name for path in out.iterdir()} == {
         *("runs", "vilalta-table2.md", "vilalta-table2.html", "vilalta-table2.png"),
     }
     assert {path.name for path in (out / "runs").iterdir()} == {"fc7-sh.scenes", "fne-sh.scenes"}
-    trained = [line for line in said if line.startswith("epoch")]
+    trained = [line for line in messages if line.startswith("epoch")]
     assert len(trained) == 2
-    again = {"rows": ["FC7-SH"], "settings": ["phases.epochs=3"], "records": records, "say": said.append}
-    reproduce(table("vilalta-table2"), ["scenes:60"], out, **again)  # type: ignore[arg-type]
-    assert [line for line in said if line.startswith("epoch")] == trained
+    reproduce(replace(request, settings=["phases.epochs=3"]), rows=["FC7-SH"], records=records)
+    assert [line for line in messages if line.startswith("epoch")] == trained
 
     # Without the runs the page is the same, and the records say nothing of where they were made.
     drawn = {path.name: path.read_bytes() for path in out.glob("vilalta-table2.*")}
@@ -62,12 +61,13 @@ def test_rows_are_trained_once_and_put_beside_what_was_published(tmp_path: Path)
     assert record.settings["model"]["dimensions"] == 16
     assert len(record.encoder["fingerprint"]) > 8
     assert len(record.history) == 1
-    assert record.command().endswith("--rows fc7-sh " + " ".join(f"--set {setting}" for setting in SMALL))
+    assert record.command.endswith("--rows fc7-sh --seed 1 " + " ".join(f"--set {setting}" for setting in SMALL))
 
 
 def test_seeds_and_starts(tmp_path: Path) -> None:
     rows = ["FC7-MOE-bl", "table5-fc7-moe-bl-curriculum"]
-    page = reproduce(table("vilalta-table5"), ["scenes:60"], tmp_path, rows=rows, settings=SMALL, seeds=2)
+    request = Reproduction(table("vilalta-table5"), ["scenes:60"], tmp_path, settings=SMALL)
+    page = reproduce(request, rows=rows, seeds=[1, 2])
     assert "2 seeds" in page.read_text(encoding="utf-8")
     assert "Runs that started to learn: FC7-MOE-bl " in page.read_text(encoding="utf-8")
     stem = "table5-fc7-moe-bl"
@@ -84,36 +84,45 @@ def test_when_training_has_started() -> None:
     plain = load("table5-fc7-moe-bl")
     after = load("table5-fc7-moe-bl", settings=table("vilalta-table5").row("table5-fc7-moe-bl-curriculum").settings)
 
-    def told(recipe: Recipe, *scores: float) -> tuple[bool, dict[str, float]]:
+    def outcome(recipe: Recipe, *scores: float) -> tuple[bool, dict[str, float]]:
         phase = len(recipe.phases)
         before = [{"phase": 1, "epoch": 1, "score": 40.0}] if phase > 1 else []
         history = before + [{"phase": phase, "epoch": n, "score": score} for n, score in enumerate(scores, 1)]
         return _until_started(recipe)(State(history=history)), _started(history, recipe)
 
-    assert told(plain, 3, 9) == (False, {"started": 0.0})
-    assert told(plain, 3, 11) == (True, {"started": 1.0, "started_in": 2.0})
-    assert told(plain, *[3] * 60) == (False, {"started": 0.0})  # it may start yet
-    assert told(plain, *[0] * 29) == (False, {"started": 0.0})
-    assert told(plain, *[3] * 20, *[0] * 10) == (True, {"started": 0.0})
-    assert told(plain, *[3] * 21, *[0] * 9) == (False, {"started": 0.0})
-    assert told(after, 30) == (False, {"started": 0.0})
-    assert told(after, *[30] * 9, 20) == (True, {"started": 1.0, "started_in": 10.0})
-    assert told(after, *[30] * 9, 0) == (False, {"started": 0.0})
+    assert outcome(plain, 3, 9) == (False, {"started": 0.0})
+    assert outcome(plain, 3, 11) == (True, {"started": 1.0, "started_in": 2.0})
+    assert outcome(plain, *[3] * 60) == (False, {"started": 0.0})  # it may start yet
+    assert outcome(plain, *[0] * 29) == (False, {"started": 0.0})
+    assert outcome(plain, *[3] * 20, *[0] * 10) == (True, {"started": 0.0})
+    assert outcome(plain, *[3] * 21, *[0] * 9) == (False, {"started": 0.0})
+    assert outcome(after, 30) == (False, {"started": 0.0})
+    assert outcome(after, *[30] * 9, 20) == (True, {"started": 1.0, "started_in": 10.0})
+    assert outcome(after, *[30] * 9, 0) == (False, {"started": 0.0})
+
+
+def test_one_seed_of_a_row(tmp_path: Path) -> None:
+    request = Reproduction(table("vilalta-table2"), ["scenes:60"], tmp_path, settings=SMALL)
+    reproduce(request, rows=["fc7-sh"], seeds=[2])
+    (path,) = (tmp_path / "rows" / "vilalta-table2").iterdir()
+    record = RowRecord.read(path)
+    assert (path.name, record.seed, record.settings["training"]["seed"]) == ("fc7-sh.scenes.seed2.json", 2, 2)
+    assert "--seed 2" in record.command
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:
     with pytest.raises(SeetellError, match="no table 'vilalta-table9'"):
         table("vilalta-table9")
     with pytest.raises(SeetellError, match="no row 'FNE-XX'"):
-        reproduce(table("vilalta-table2"), ["scenes:60"], tmp_path, rows=["FNE-XX"])
+        reproduce(Reproduction(table("vilalta-table2"), ["scenes:60"], tmp_path), rows=["FNE-XX"])
     with pytest.raises(SeetellError, match="needs weights of VGG16"):
-        reproduce(table("vilalta-table2"), ["scenes:60"], tmp_path, rows=["fne-sh-vgg16"])
-    with pytest.raises(SeetellError, match="--with vgg19=x is not known"):
+        reproduce(Reproduction(table("vilalta-table2"), ["scenes:60"], tmp_path), rows=["fne-sh-vgg16"])
+    with pytest.raises(SeetellError, match="unknown file --with vgg19=x"):
         given_files(["vgg19=x"])
     with pytest.raises(SeetellError, match="no such file"):
         given_files([f"vgg16={tmp_path / 'none.safetensors'}"])
     with pytest.raises(SeetellError, match="merge has not been trained here"):
-        reproduce(table("vaishali"), ["scenes:60"], tmp_path, rows=["merge-self-critical"])
+        reproduce(Reproduction(table("vaishali"), ["scenes:60"], tmp_path), rows=["merge-self-critical"])
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -169,32 +178,34 @@ def one(value: float) -> list[dict[str, float]]:
     return [{"sum_of_recalls": value}]
 
 
-def test_what_a_page_says_follows_from_the_figures() -> None:
+def test_claims_follow_from_the_figures() -> None:
     wins = {"fc7-sh": one(240), "fne-sh": one(260), "fc7-mh": one(245), "fne-mh": one(268)}
-    first, second = full_network_says(wins)
+    first, second = full_network_claims(wins)
     assert "in 2 of the 2 pipelines" in first
     assert "SH +20.0, MH +23.0; on average +21.5" in first
-    assert second.endswith("the first holds and the second holds.")
-    first, second = full_network_says({**wins, "fne-sh": one(230), "fne-mh": one(250)})
+    assert second.endswith("the first claim holds and the second holds.")
+    first, second = full_network_claims({**wins, "fne-sh": one(230), "fne-mh": one(250)})
     assert "in 1 of the 2" in first
-    assert second.endswith("the first does not hold and the second does not hold.")
-    first, left_out, second = full_network_says({**wins, "fc7-moe": one(13), "fne-moe": one(260)})
+    assert second.endswith("the first claim does not hold and the second does not hold.")
+    first, left_out, second = full_network_claims({**wins, "fc7-moe": one(13), "fne-moe": one(260)})
     assert "in 2 of the 2 pipelines" in first
-    assert left_out.endswith("hardly began to learn: MOE (13.0 and 260.0).")
-    assert second.endswith("the first holds and the second holds.")
-    assert full_network_says({"fne-sh": one(3)}) == []
-    assert "as in the paper" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(50)})[0]
-    assert "unlike" in triplets_say({"two-branch-k1": one(200), "two-branch-k10": one(190)})[0]
+    assert left_out.endswith("hardly started to learn: MOE (13.0 and 260.0).")
+    assert second.endswith("the first claim holds and the second holds.")
+    assert full_network_claims({"fne-sh": one(3)}) == []
+    assert "as in the paper" in negatives_claims({"two-branch-k1": one(200), "two-branch-k10": one(50)})[0]
+    assert "unlike" in negatives_claims({"two-branch-k1": one(200), "two-branch-k10": one(190)})[0]
     started, failed = {"started": 1.0}, {"started": 0.0}
-    assert "FNE-MOE-abs 1/2" in starts_say({"table5-fne-moe-abs": [started, failed]})[0]
-    assert starts_say({"table5-fne-moe-abs-curriculum": [started]})[0].endswith(
-        "FNE-MOE-abs 1/1. The paper finds that after a curriculum none failed to start; here it holds."
+    assert "FNE-MOE-abs 1/2" in start_claims({"table5-fne-moe-abs": [started, failed]})[0]
+    assert start_claims({"table5-fne-moe-abs-curriculum": [started]})[0].endswith(
+        "FNE-MOE-abs 1/1. The paper reports that no run with a curriculum failed to start; here that holds."
     )
-    assert starts_say({"table5-fne-moe-abs-curriculum": [started, failed]})[0].endswith("it does not hold.")
+    assert start_claims({"table5-fne-moe-abs-curriculum": [started, failed]})[0].endswith("that does not hold.")
     tuned = {"two-branch-k1": one(200), "two-branch-k10": one(50), "two-branch-k10-slow": one(150)}
-    assert "a quarter of the learning rate” with 150.0; the best with one negative has 200.0" in triplets_say(tuned)[1]
+    assert (
+        "a quarter of the learning rate” with 150.0; the best with one negative has 200.0" in negatives_claims(tuned)[1]
+    )
     vgg = {"fc7-sh-vgg16": one(240), "fne-sh-vgg16": one(239)}
-    assert full_network_says(vgg)[0].startswith(
+    assert full_network_claims(vgg)[0].startswith(
         "With VGG16 the full-network embedding has the higher sum of recalls in 0"
     )
 

@@ -10,8 +10,8 @@ import pytest
 from helpers.sample_records import sample
 from seetell.errors import SeetellError
 from seetell.learn.reproduction.costs import COMMAND, FILE, Cost, read_costs, write_costs
+from seetell.learn.reproduction.pages.overview import BEGIN, END, write_results
 from seetell.learn.reproduction.records import RowRecord
-from seetell.learn.reproduction.results import BEGIN, END, write_results
 
 README = f"# Mine\n\n## Results\n\n{BEGIN}\nold\n{END}\n\n## Licence\n"
 
@@ -75,7 +75,9 @@ def test_a_table_of_a_person_stays_a_table(folder: Path) -> None:
 def test_a_page_begins_with_what_a_person_says_and_ends_with_commands(folder: Path) -> None:
     write_results(folder)
     page = text(folder / "vaishali.md")
-    assert "relatives\n\nSeven ways to caption.\n\nAnd two more.\n\nMeasured on flickr8k, test split (1,000" in page
+    assert (
+        "related models\n\nSeven ways to caption.\n\nAnd two more.\n\nMeasured on flickr8k, test split (1,000" in page
+    )
     assert "| **merge, measured** |" in page
     assert "By CIDEr: attend-soft 54.0, merge 44.0." in page
     assert page.endswith(
@@ -88,7 +90,10 @@ def test_starts_are_counted_over_seeds(folder: Path) -> None:
     page = text(folder / "vilalta-table5.md")
     assert "| FNE-MOE-abs, published | 4/5 |" in page
     assert "| **FNE-MOE-abs, measured** | 4/5 |" in page
-    assert "Runs that started to learn: FNE-MOE-abs 4/5; by whether most did, 1 of 1 configurations" in page
+    assert (
+        "Runs that started to learn: FNE-MOE-abs 4/5; the majority agrees with the paper for 1 of 1 configurations"
+        in page
+    )
     assert "--seeds" not in page  # five are the table's
 
 
@@ -98,9 +103,9 @@ def test_several_seeds_have_a_mean_and_a_deviation(folder: Path) -> None:
         record.write(folder / "rows" / "vilalta-table2")
     write_results(folder, folder.parents[1] / "README.md")
     page = text(folder / "vilalta-table2.md")
-    assert "2 seeds; 12 min 00 s of training in all." in page
+    assert "2 seeds; 12 min 00 s of training in total." in page
     assert "| 272.0 ± 2.8 | -9.4 | 2 | 3.0 |" in page  # 270 and 274; 90 and 270 seconds
-    assert "By each of 2 seeds alone it wins in 1 and 1 of them." in page
+    assert "Counted for each of 2 seeds separately, it wins in 1 and 1 of them." in page
     assert "--seeds 2" in page
     assert "| FNE-MH | flickr8k | 281.4 | **272.0** ± 2.8 | -9.4 | 3.0 |" in text(folder / "README.md")
     across = text(folder / "across.md")
@@ -114,19 +119,22 @@ def test_starts_with_the_other_maximum_are_told_apart(folder: Path) -> None:
         sample("vilalta-table5", row, metrics, seed=seed).write(folder / "rows" / "vilalta-table5")
     write_results(folder)
     page = text(folder / "vilalta-table5.md")
-    assert "1 of 1 configurations are as in the paper" in page
-    assert "With the maximum over anchors: FNE-MOE-abs 0/2; by whether most did, 0 of 1 configurations" in page
+    assert "the majority agrees with the paper for 1 of 1 configurations" in page
+    assert (
+        "With the maximum over anchors: FNE-MOE-abs 0/2; the majority agrees with the paper for 0 of 1 configurations"
+        in page
+    )
     assert "| FNE-MOE-abs, over anchors, published | 4/5 |" in page
 
 
 def test_the_index_gathers_the_headline_rows(folder: Path) -> None:
     write_results(folder)
     page = text(folder / "README.md")
-    assert "All 11 runs together trained for 53 min 30 s." in page
+    assert "The 11 runs took 53 min 30 s of training in total." in page
     assert "| FNE-MH | flickr8k | 281.4 | **270.0** | -11.4 | 1.5 |" in page
     assert "| FNE-POE | flickr8k | 269.3 | not run |  |  |" in page
     assert "| K = 1 | flickr8k | 219.5 (flickr30k) | **180.0** |  | 1.5 |" in page  # of another dataset: no Δ
-    assert "Not run: Flickr30k's images are not at hand." in page
+    assert "Not run: the images of Flickr30k are not available." in page
     assert "[The built-in model](builtin.md)" in page
     assert text(folder / "vilalta-table3.md").count(", published |") == 20
 
@@ -142,14 +150,14 @@ def test_the_readme_has_the_rows_that_ran_between_its_marks(folder: Path) -> Non
     assert "not run" not in drawn
     assert "old" not in drawn
     readme.write_text("# Without marks\n", encoding="utf-8")
-    with pytest.raises(SeetellError, match="marks between which results go"):
+    with pytest.raises(SeetellError, match="markers of the results table"):
         write_results(folder, readme)
 
 
 def test_across_compares_rows_that_ran(folder: Path) -> None:
     write_results(folder)
     page = text(folder / "across.md")
-    assert "by CIDEr, the best of the 2 rows that ran is Soft-Attention (54.0 in 30 min 00 s)." in page
+    assert "the best of 2 rows by CIDEr is Soft-Attention (54.0 in 30 min 00 s)." in page
     assert "is ours" not in page
     line = next(line for line in page.splitlines() if line.startswith("| attention instead of one vector"))
     assert line.endswith("| 44.0 | 54.0 | +10.0 | 10 min 00 s | 30 min 00 s |")
@@ -165,8 +173,8 @@ def test_across_says_which_model_is_ours(folder: Path) -> None:
     cost(folder, {"best-caption": 600})
     write_results(folder)
     page = text(folder / "across.md")
-    assert "the best of the 3 rows that ran is best-caption (61.0 in 10 min 00 s)." in page
-    assert "of the papers' own models the best is Soft-Attention (54.0 in 30 min 00 s)." in page
+    assert "the best of 3 rows by CIDEr is best-caption (61.0 in 10 min 00 s)." in page
+    assert "the best of the papers' own models is Soft-Attention (54.0 in 30 min 00 s)." in page
 
 
 def test_across_names_the_rows_to_choose_from(folder: Path) -> None:
@@ -180,12 +188,12 @@ def test_across_names_the_rows_to_choose_from(folder: Path) -> None:
     # Not `initial`, which is worse and slower than `merge`, nor what has less than half of the best figure, nor
     # `convolutional`, whose cost nobody measured, nor `merge-300`, which is hardly quicker than what is better.
     assert (
-        "no row is both better and quicker to train than Soft-Attention, self-critical (58.0 in 50 min 00 s), "
+        "No row is both better and faster to train than Soft-Attention, self-critical (58.0 in 50 min 00 s), "
         "Soft-Attention (54.0 in 30 min 00 s) or merge (44.0 in 10 min 00 s)."
     ) in page
-    line = next(line for line in page.splitlines() if line.startswith("| a self-critical finish, soft attention"))
+    line = next(line for line in page.splitlines() if line.startswith("| self-critical fine-tuning, soft attention"))
     assert line.endswith("| 54.0 | 58.0 | +4.0 | 30 min 00 s | 50 min 00 s |")  # with what it starts from
-    assert page.count("| images told a second |") == 1  # retrievers tell nothing
+    assert page.count("| images captioned per second |") == 1  # retrievers caption nothing
 
 
 def test_speed_is_of_one_run_where_there_was_one(folder: Path) -> None:
@@ -207,11 +215,17 @@ def test_costs_are_added_to_and_damaged_ones_named(folder: Path) -> None:
     path = folder / "rows" / FILE
     cost(folder, {"initial": 60})
     assert read_costs(path).keys() == {"merge.flickr8k", "attend-soft.flickr8k", "initial.flickr8k"}
-    for damaged in ("{", '{"merge.flickr8k": {"seconds": "long"}}', '{"merge.flickr8k": 3}', '{"merge.flickr8k": {}}'):
-        path.write_text(damaged, encoding="utf-8")
-        with pytest.raises(SeetellError, match="not the costs of rows") as caught:
+    damaged = {
+        "{": "not the costs of rows",
+        '{"merge.flickr8k": {"seconds": "long"}}': "seconds is 'long'; expected a number",
+        '{"merge.flickr8k": 3}': "expected a table",
+        '{"merge.flickr8k": {}}': "seconds is missing",
+    }
+    for content, problem in damaged.items():
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(SeetellError, match=problem) as caught:
             write_results(folder)
-        assert caught.value.where == str(path)
+        assert caught.value.where.startswith(str(path))
         assert "benchmarks/rows.py" in caught.value.remedy
 
 
@@ -219,10 +233,10 @@ def test_a_page_with_rows_that_no_record_gives_is_left_alone(folder: Path) -> No
     old = "# Old\n\n| **merge, measured** | 1 |\n| **CNN-LSTM, measured** | 2 |\n"
     (folder / "vaishali.md").write_text(old, encoding="utf-8")
     (folder / "ren-table3.md").write_text("# Old\n\n| **WARP, measured** | 2 |\n", encoding="utf-8")
-    said = write_results(folder)
+    lines = write_results(folder)
     assert text(folder / "vaishali.md") == old
-    assert any("vaishali.md, which has rows that no record gives: CNN-LSTM" in line for line in said)
-    assert "made before records were kept" in text(folder / "README.md")
+    assert any("vaishali.md has rows without a record: CNN-LSTM" in line for line in lines)
+    assert "from before records were kept" in text(folder / "README.md")
     sample("vaishali", "initial", {"cider": 50.0, "mean_length": 9.0}).write(folder / "rows" / "vaishali")
     write_results(folder)
     assert "| **CNN-LSTM, measured** |" in text(folder / "vaishali.md")
@@ -240,7 +254,7 @@ def test_several_datasets_on_one_page(folder: Path) -> None:
 
 def test_pytorch_is_not_loaded(folder: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from seetell.learn.reproduction.results import write_results; "
+        "import sys; from pathlib import Path; from seetell.learn.reproduction.pages.overview import write_results; "
         f"write_results(Path({str(folder)!r})); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,14 +1,15 @@
-"""Ren's table: reproduced on a few scenes with an untrained network, and what its page says and shows."""
+"""Ren's table, reproduced on a few scenes with an untrained network: its page, its figures and its claims."""
 
 from pathlib import Path
 
 from PIL import Image
 
 from seetell.learn.recipes import load
-from seetell.learn.reproduction.claims import sequences_say
+from seetell.learn.reproduction.claims import sequence_claims
+from seetell.learn.reproduction.pages.overview import write_results
 from seetell.learn.reproduction.records import RowRecord
 from seetell.learn.reproduction.reproduce import reproduce
-from seetell.learn.reproduction.results import write_results
+from seetell.learn.reproduction.rows import Reproduction
 from seetell.learn.reproduction.tables import published, table
 from seetell.learn.tasks.tagging.figures import Predictions, summary
 
@@ -31,7 +32,8 @@ def test_rows_are_tag_recipes_with_the_published_figures() -> None:
 
 def test_a_page_with_figures_and_names_of_examples(tmp_path: Path) -> None:
     rows = ["bce", "init", "best-tags", "init-beam5"]
-    page = reproduce(table("ren-table3"), ["scenes:60"], tmp_path, dataset="coco", rows=rows, settings=SMALL)
+    request = Reproduction(table("ren-table3"), ["scenes:60"], tmp_path, dataset="coco", settings=SMALL)
+    page = reproduce(request, rows=rows)
     text = page.read_text(encoding="utf-8")
     assert "Measured on coco, test split" in text
     assert "--data scenes:60 --dataset coco" in text
@@ -47,7 +49,7 @@ def test_a_page_with_figures_and_names_of_examples(tmp_path: Path) -> None:
     assert len(told.images) == len(set(told.images)) == 6
     assert all(len(set(labels)) == len(labels) for labels in told.told)
     assert "| Wang et al., published | 69.2 | 66.4 | 67.8 |" in text
-    assert "What five beams add to the F1 of greedy sequences:" in text
+    assert "Beam search with five beams adds to the F1 of greedy decoding:" in text
     record = RowRecord.read(tmp_path / "rows" / "ren-table3" / "init.coco.json")
     assert record.figures["tags"]["images"] == 6
     drawn = {path.name: path.read_bytes() for path in tmp_path.glob("ren-table3*")}
@@ -67,22 +69,22 @@ def test_predictions_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert {report.label: report.f1 for report in analysis.by_label} == {"cat": 100, "dog": 100, "car": 0, "bus": None}
 
 
-def test_what_is_said_follows_the_figures() -> None:
+def test_claims_follow_from_the_figures() -> None:
     def f1(**scores: float) -> dict[str, list[dict[str, float]]]:
         return {name.replace("_", "-"): [{"f1_of_means": score}] for name, score in scores.items()}
 
-    assert sequences_say(f1(bce=60)) == []
-    alone, best, attention = sequences_say(f1(bce=60, warp=59, init=66, seq2seq=68, seq2seq_attn=67))
-    assert "F1 of 66.0 to 68.0, the CNN alone 59.0 to 60.0: it holds." in alone
-    assert "is seq2seq with 68.0; between the best and the worst of them lie 2.0 points." in best
+    assert sequence_claims(f1(bce=60)) == []
+    alone, best, attention = sequence_claims(f1(bce=60, warp=59, init=66, seq2seq=68, seq2seq_attn=67))
+    assert "F1 of 66.0 to 68.0, the CNN alone 59.0 to 60.0: the claim holds." in alone
+    assert "is seq2seq with 68.0; the best and the worst differ by 2.0 points." in best
     assert "-1.0 for seq2seq. In the paper" in attention
-    assert "it does not hold" in sequences_say(f1(bce=67, init=66))[0]
-    rates = sequences_say(f1(init=66, init_rate0001=60, init_rate00001=64, seq2seq=65, seq2seq_xavier=64))
+    assert "the claim does not hold" in sequence_claims(f1(bce=67, init=66))[0]
+    rates = sequence_claims(f1(init=66, init_rate0001=60, init_rate00001=64, seq2seq=65, seq2seq_xavier=64))
     assert rates[-1] == (
         "F1 of init by learning rate: 60.0 with 0.001, 66.0 with 0.0005, 64.0 with 0.0001. "
-        "The paper's best rows have 0.0001."
+        "The paper's best rows use 0.0001."
     )
-    assert "start by Xavier's rule: +1.0 for seq2seq." in rates[-2]
+    assert "compared with Xavier initialisation, add to F1: +1.0 for seq2seq." in rates[-2]
 
 
 def test_what_a_record_keeps_of_predictions() -> None:

@@ -269,7 +269,7 @@ def test_damage_is_noticed_and_what_people_wrote_survives_it(
         mine, described = library.get(7), library.find(photo.parent / "8.png")
     file = path / "library.db"
     file.write_bytes(DAMAGES[damage](file.read_bytes()))
-    with pytest.raises(DamagedError, match="library rebuild"), Library.open(path, bundle=bundle) as library:
+    with pytest.raises(DamagedError, match="library check --repair"), Library.open(path, bundle=bundle) as library:
         library._database.check()
     with Library.open(path, bundle=bundle, mend=True) as library:
         assert library.rebuilt

@@ -229,7 +229,7 @@ def test_thousands_of_known_files_take_no_time(tmp_path: Path, bundle: Path, pai
 
 def test_another_bundle_is_refused(library: Library, bundle: Path, photos: Path) -> None:
     with Library.open(library.path, bundle=bundle) as other:
-        with pytest.raises(LibraryError, match="reindex --bundle") as error:
+        with pytest.raises(LibraryError, match="reindex --model") as error:
             other.update([photos])
         assert "cannot be compared" in str(error.value)
         with pytest.raises(LibraryError):
@@ -247,7 +247,7 @@ def test_a_bundle_is_found_again_by_its_fingerprint(
         with pytest.raises(LibraryError, match="not there any more"):
             library.search("red")
         assert library.search(tags=["red"], k=1)[0].matches
-    monkeypatch.setenv("SEETELL_BUNDLES", str(tmp_path / "bundles"))
+    monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "bundles"))
     shutil.copytree(tmp_path / "there", tmp_path / "bundles" / "renamed")
     with Library.open(tmp_path / "library") as library:
         assert len(library.search("red", k=3)) == 3

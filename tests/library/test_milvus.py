@@ -270,7 +270,7 @@ class TestServer:
             assert result.exit_code == 0, result.output
             return result.output
 
-        run("index", str(photos), "--bundle", str(colours), "--quiet")
+        run("index", str(photos), "--model", str(colours), "--quiet")
         found = [json.loads(line) for line in run("search", "red", "--json", "-k", "4").splitlines() if line[:1] == "{"]
         assert {Path(row["path"]).parent.name for row in found} == {"red"}
         assert "12 images" in run("library", "show")

@@ -1,16 +1,16 @@
 """Graphs that are whole, but not what the bundle says."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 
 from helpers import tiny_bundles as tiny
 from seetell.bundle import BundleError, write_bundle
 from seetell.errors import SeetellError
 from seetell.runtime import open_model
-from seetell.runtime.graph import usable_cores
+from seetell.util import usable_cores
 
 IMAGE = Image.new("RGB", (9, 9), (200, 10, 10))
 
@@ -26,10 +26,10 @@ def made(path: Path, **changed: bytes) -> Path:
 @pytest.mark.parametrize(
     ("changed", "match"),
     [
-        ({"encoder": tiny.classifier()}, "does not fit"),
-        ({"step": tiny.start()}, "does not fit"),
-        ({"start": tiny.encoder()}, "does not fit"),
-        ({"words": tiny.VOCABULARY.encode() + b"more\n"}, "knows 12 words, its vocabulary 13"),
+        ({"encoder": tiny.classifier()}, "does not match the manifest"),
+        ({"step": tiny.start()}, "does not match the manifest"),
+        ({"start": tiny.encoder()}, "does not match the manifest"),
+        ({"words": tiny.VOCABULARY.encode() + b"more\n"}, "has 12 words, its vocabulary 13"),
         ({"words": b"red\ngreen\n"}, "has no <start>"),
     ],
 )
@@ -40,7 +40,7 @@ def test_captioning_refuses_graphs_of_another_bundle(changed: dict[str, bytes], 
 
 @pytest.mark.parametrize(
     ("changed", "match"),
-    [({"labels": b"red\ngreen\n"}, "2 labels, but 3 thresholds"), ({"tags": tiny.images()}, "does not fit")],
+    [({"labels": b"red\ngreen\n"}, "2 labels, but 3 thresholds"), ({"tags": tiny.images()}, "does not match the manifest")],
 )
 def test_tagging_refuses_them_too(changed: dict[str, bytes], match: str, tmp_path: Path) -> None:
     with open_model(made(tmp_path / "b", **changed)) as model, pytest.raises(BundleError, match=match):
@@ -51,7 +51,7 @@ def test_a_graph_that_cannot_run_is_an_error_of_the_bundle(tmp_path: Path) -> No
     """`images` reads three features; the grid has another shape."""
     manifest = tiny.manifest()
     assert manifest.retriever is not None
-    wrong = dataclasses.replace(manifest, retriever=dataclasses.replace(manifest.retriever, layout="grid"))
+    wrong = replace(manifest, retriever=replace(manifest.retriever, layout="grid"))
     write_bundle(tmp_path / "b", wrong, tiny.files())
     with open_model(tmp_path / "b") as model, pytest.raises(BundleError, match="cannot be run"):
         model.retriever.images(IMAGE)

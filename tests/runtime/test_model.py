@@ -4,16 +4,16 @@ import io
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from PIL import Image
 
-from helpers.tiny_bundles import LABELS, VOCABULARY, WEIGHTS, files, fitting_words, manifest, write_tiny
-from seetell.bundle import BundleError, Decoding, RetryPart, write_bundle
+from helpers.tiny_bundles import LABELS, VOCABULARY, WEIGHTS, files, fitting_words, forge, manifest, write_tiny
+from seetell.bundle import Bundle, BundleError, Decoding, RetryPart, write_bundle
 from seetell.errors import ImageError
 from seetell.images import Preparation
 from seetell.progress import Event, Progress
@@ -108,7 +108,7 @@ def test_captions_are_chosen_by_how_well_they_fit(model: Model, tmp_path: Path) 
         assert changed
 
 
-def test_captions_that_fit_badly_are_doubtful(model: Model, tmp_path: Path) -> None:
+def test_captions_with_a_low_similarity_are_uncertain(model: Model, tmp_path: Path) -> None:
     tiny = manifest()
     assert tiny.captioner is not None
     plain = model.captioner(image(0)).best
@@ -122,17 +122,17 @@ def test_captions_that_fit_badly_are_doubtful(model: Model, tmp_path: Path) -> N
     limit = float(np.median(fits))
     assert min(fits) < limit < max(fits)
     doubting = replace(tiny, captioner=replace(matched, uncertain_below=limit))
-    with Model(write_bundle(tmp_path / "doubting", doubting, files())) as doubting_suite:
+    with Model(write_bundle(tmp_path / "doubting", doubting, files())) as doubting_model:
         for place, fit in enumerate(fits):
-            best = doubting_suite.captioner(image(place)).best
+            best = doubting_model.captioner(image(place)).best
             assert best.similarity == pytest.approx(fit)
             assert best.similarity == pytest.approx(model.retriever.match(image(place), [best.text])[0].score, abs=1e-5)
             assert best.uncertain == (fit < limit)
-            said = f"perhaps {best.text}" if fit < limit else best.text
-            assert best.hedged == doubting_suite.describe(image(place)).text == said
+            hedged = f"perhaps {best.text}" if fit < limit else best.text
+            assert best.hedged == doubting_model.describe(image(place)).text == hedged
 
 
-def test_captions_that_fit_badly_are_told_again_with_words_that_fit(tmp_path: Path) -> None:
+def test_images_with_a_low_similarity_are_captioned_again_with_matching_words(tmp_path: Path) -> None:
     tiny = manifest()
     assert tiny.captioner is not None
     words = np.arange(4, 10)
@@ -151,7 +151,7 @@ def test_captions_that_fit_badly_are_told_again_with_words_that_fit(tmp_path: Pa
     assert 0 < sum(one != other for one, other in zip(sometimes, never, strict=True)) < 5
 
 
-def test_what_is_told_again_has_a_word_that_fits(tmp_path: Path) -> None:
+def test_retried_captions_contain_a_matching_word(tmp_path: Path) -> None:
     tiny = manifest()
     assert tiny.captioner is not None
     words = np.arange(4, 10)
@@ -162,10 +162,10 @@ def test_what_is_told_again_has_a_word_that_fits(tmp_path: Path) -> None:
             fits = model.retriever.images(image(place)).vector @ WEIGHTS["T"][words].T
             fitting = {model.captioner.vocabulary.word(int(words[place])) for place in np.argsort(-fits)[:2]}
             plain = {caption.words for caption in model.captioner(image(place), n_best=3, rerank_weight=0).captions}
-            told = model.captioner(image(place), n_best=3).captions
-            assert [caption.score for caption in told] == sorted((c.score for c in told), reverse=True)
-            assert len({caption.words for caption in told}) == len(told)
-            assert all(caption.words in plain or fitting & set(caption.words) for caption in told)
+            retried = model.captioner(image(place), n_best=3).captions
+            assert [caption.score for caption in retried] == sorted((c.score for c in retried), reverse=True)
+            assert len({caption.words for caption in retried}) == len(retried)
+            assert all(caption.words in plain or fitting & set(caption.words) for caption in retried)
 
 
 def test_words_that_the_captioner_does_not_know_are_refused(tmp_path: Path) -> None:
@@ -175,19 +175,21 @@ def test_words_that_the_captioner_does_not_know_are_refused(tmp_path: Path) -> N
     for words in ([4, 99], [-1, 4], [4.0, 5.0]):  # the last: not numbers of words
         made = {**files(), "again.onnx": fitting_words(np.array(words), WEIGHTS["T"][:2])}
         wrong = write_bundle(tmp_path / f"{words}", replace(tiny, captioner=head), made)
-        with Model(wrong) as model, pytest.raises(BundleError, match="none of its vocabulary"):
+        with Model(wrong) as model, pytest.raises(BundleError, match="not in the vocabulary"):
             model.captioner(image(0))
 
 
-def test_doubt_needs_a_retriever_that_matches(tmp_path: Path) -> None:
+def test_uncertainty_needs_a_rerank_weight(tmp_path: Path) -> None:
     tiny = manifest()
     assert tiny.captioner is not None
-    with pytest.raises(BundleError, match="doubted by their fit"):
-        write_bundle(tmp_path / "wrong", replace(tiny, captioner=replace(tiny.captioner, uncertain_below=0.3)), files())
-    again = replace(tiny.captioner, retry=RetryPart("again.onnx", 0.3))
-    made = {**files(), "again.onnx": fitting_words(np.array([4, 5]), WEIGHTS["T"][:2])}
-    with pytest.raises(BundleError, match="told again by their fit"):
-        write_bundle(tmp_path / "wrong", replace(tiny, captioner=again), made)
+    with pytest.raises(BundleError, match="uncertain_below is set"):
+        replace(tiny.captioner, uncertain_below=0.3)
+    with pytest.raises(BundleError, match="retry is set"):
+        replace(tiny.captioner, retry=RetryPart("again.onnx", 0.3))
+    refused = write_tiny(tmp_path / "forged").path
+    with pytest.raises(BundleError, match="uncertain_below is set") as caught:
+        Bundle.open(forge(refused, lambda content: content["captioner"].update(uncertain_below=0.3)))
+    assert str(refused) in caught.value.where
 
 
 def test_tags_equal_those_by_hand(model: Model) -> None:
@@ -255,14 +257,14 @@ def test_every_form_of_an_image_gives_the_same(model: Model, tmp_path: Path) -> 
         "image 5",
         "drawn",
     ]
-    assert model.captioner(data).image == "image"
+    assert model.captioner(data).name == "image"
     assert [each.text for each in model.captioner(iter(forms))] == [each.text for each in results]
     assert list(model.captioner([])) == []
     with pytest.raises(TypeError, match="not int"):
         list(model.captioner([3]))  # type: ignore[list-item]
 
 
-def test_a_suite_says_what_its_heads_say(model: Model) -> None:
+def test_descriptions_equal_the_results_of_the_heads(model: Model) -> None:
     images = [image(i) for i in range(5)]
     described = list(model.describe(images))
     for one, caption, tags, vector in zip(
@@ -279,13 +281,13 @@ def test_an_image_is_encoded_once_for_all_heads(model: Model, monkeypatch: pytes
     from seetell.runtime.encoder import ImageEncoder
 
     seen: list[int] = []
-    see = ImageEncoder.see
+    see = ImageEncoder.encode
 
     def counting(self: ImageEncoder, images: object) -> object:
         seen.append(len(images))  # type: ignore[arg-type]
         return see(self, images)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ImageEncoder, "see", counting)
+    monkeypatch.setattr(ImageEncoder, "encode", counting)
     assert len(list(model.describe([image(i) for i in range(5)]))) == 5
     assert sum(seen) == 5
 
@@ -353,7 +355,7 @@ def test_an_error_of_the_source_reaches_the_caller(model: Model) -> None:
         list(model.tagger(failing()))
 
 
-def test_threads_may_share_a_suite(tmp_path: Path) -> None:
+def test_threads_may_share_a_model(tmp_path: Path) -> None:
     write_tiny(tmp_path / "b")
     expected: dict[int, str] = {}
     with open_model(tmp_path / "b", threads=3) as shared:
@@ -393,7 +395,7 @@ def test_a_head_that_is_not_there_says_which_are(tmp_path: Path) -> None:
     write_tiny(tmp_path / "b", ("tagger",))
     with open_model(tmp_path / "b") as model:
         assert model.kinds == ("tagger",)
-        with pytest.raises(BundleError, match="cannot caption images: it has a tagger only"):
+        with pytest.raises(BundleError, match="cannot caption images: it has only a tagger"):
             model.captioner  # noqa: B018
         described = model.describe(image(0))
         assert described.captions == ()

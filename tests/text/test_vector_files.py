@@ -104,7 +104,7 @@ def test_bad_lines_are_named_and_skipped(tmp_path: Path) -> None:
     assert "1 numbers instead of 2" in named[2]
     assert "x2.0" in named[3]
     assert "UTF-8" in named[4]
-    assert "there before" in named[6]
+    assert "is repeated" in named[6]
     assert "finite" in named[7]
 
 

@@ -109,7 +109,7 @@ def test_matrix() -> None:
     np.testing.assert_allclose(rows[vocabulary.index("t-shirt")], mean(some, "t", "shirt"), rtol=1e-6)
     assert (report.found, report.missing, report.share_of_words) == (2, ["zebra", "gnu"], 0.5)
     assert report.share_of_tokens == pytest.approx(0.8)
-    assert str(report) == "2 of 4 words have a vector (50.0 %), 80.00 % of the text"
+    assert str(report) == "2 of 4 words have a vector (50.0%), 80.00% of the text"
     again, _ = matrix(vocabulary, some, seed=1)
     np.testing.assert_array_equal(rows, again)
     other, report = matrix(vocabulary, some, seed=2, fallbacks=False)

@@ -57,7 +57,7 @@ def test_encode_and_decode() -> None:
     assert "dog" in vocabulary
     assert "zebra" not in vocabulary
     for number in (-1, len(vocabulary)):
-        with pytest.raises(SeetellError, match="number"):
+        with pytest.raises(SeetellError, match="index"):
             vocabulary.word(number)
 
 
@@ -89,7 +89,7 @@ def test_what_no_line_can_hold_is_no_word(word: str) -> None:
 
 
 def test_a_word_twice_is_refused() -> None:
-    with pytest.raises(SeetellError, match="twice"):
+    with pytest.raises(SeetellError, match="repeated"):
         Vocabulary(["a", "b", "a"])
 
 
@@ -126,7 +126,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(SeetellError, match="No space"):
         Vocabulary(["new"]).save(path)
     assert Vocabulary.load(path).words == ("old",)
 
@@ -135,13 +135,13 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
     ("content", "line", "problem"),
     [
         (b"<pad>\na\n\nb\n", 3, "empty"),
-        (b"<pad>\na\nb\na\n", 4, "twice"),
+        (b"<pad>\na\nb\na\n", 4, "repeated"),
         (b"a\n<pad>\n", 2, "special symbol"),
         (b"<start>\n<pad>\na\n", 1, "special symbol"),
         (b"<pad>\na\n\xff\xfe\n", 3, "not UTF-8"),
         (b"<pad>\na\nb", 3, "cut off"),
         (b"<pad>\na \n", 2, "white space"),
-        (b"\xef\xbb\xbf<pad>\na\n", 1, "no file can"),
+        (b"\xef\xbb\xbf<pad>\na\n", 1, "cannot be written"),
         (b"", 1, "empty"),
     ],
 )
@@ -163,5 +163,5 @@ def test_coverage() -> None:
     assert coverage.share == 0.5
     assert coverage.tokens == 4
     assert coverage.unknown == {"zebra": 2}
-    assert str(coverage) == "50.00 % of 4 tokens known, 1 words unknown"
+    assert str(coverage) == "50.00% of 4 tokens known, 1 words unknown"
     assert Vocabulary([]).coverage([]).share == 1

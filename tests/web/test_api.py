@@ -1,7 +1,7 @@
-"""What the API answers, asked over the wire."""
+"""The JSON API over HTTP: search, images, uploads, models and pages."""
 
 import io
-import json
+import re
 import shutil
 import urllib.parse
 from pathlib import Path
@@ -11,23 +11,22 @@ import pytest
 from PIL import Image
 
 from helpers.tiny_bundles import write_tiny
-from helpers.web_server import COLOURS, Served, paint, running
+from helpers.web_server import COLOURS, RunningServer, run_server
 from seetell.bundle import add
 from seetell.library import Library
-from seetell.web import Access
 from seetell.web.work_queue import WorkQueue
 
 
-def search(served: Served, **asked: object) -> Any:
-    return served.get("/api/search?" + urllib.parse.urlencode(asked, doseq=True))
+def search(server: RunningServer, **query: object) -> Any:
+    return server.get("/api/v1/search?" + urllib.parse.urlencode(query, doseq=True))
 
 
-def colour(row: Any) -> str:
-    return str(row["name"]).partition("-")[0]
+def colour(result: Any) -> str:
+    return str(result["name"]).partition("-")[0]
 
 
-def matching(answer: Any) -> list[str]:
-    return [colour(row) for row in answer["rows"] if row["matches"]]
+def matching(response: Any) -> list[str]:
+    return [colour(result) for result in response["results"] if result["matches"]]
 
 
 def png(colour: tuple[int, int, int], size: tuple[int, int] = (64, 48)) -> bytes:
@@ -36,304 +35,266 @@ def png(colour: tuple[int, int, int], size: tuple[int, int] = (64, 48)) -> bytes
     return stream.getvalue()
 
 
-def show(served: Served, data: bytes, kind: str = "image/png") -> Any:
-    answer = served.ask("/api/looks", "POST", data, Content_Type=kind)
-    assert answer.status == 200, answer
-    return answer.json
+def upload(server: RunningServer, data: bytes, content_type: str = "image/png") -> Any:
+    response = server.request("/api/v1/uploads", "POST", data, Content_Type=content_type)
+    assert response.status == 200, response
+    return response.json
 
 
-# Searching
+# Search
 
 
-def test_search_finds_what_is_asked_for_and_says_what_does_not_match(served: Served) -> None:
-    found = search(served, q="something green")
-    assert len(found["rows"]) == 12
+def test_search_ranks_matches_first_and_marks_the_rest(server: RunningServer) -> None:
+    found = search(server, q="something green")
+    assert len(found["results"]) == 12
     assert matching(found) == ["green"] * 4
     assert found["total"] == 12
-    row = found["rows"][0]
-    assert row["caption"] == "a green thing"
-    assert row["relevance"] >= 0.5 > found["rows"][4]["relevance"]
+    first = found["results"][0]
+    assert first["caption"] == "a green thing"
+    assert first["relevance"] >= 0.5 > found["results"][4]["relevance"]
 
 
-def test_words_that_nothing_knows_are_named(served: Served) -> None:
-    found = search(served, q="zebra")
-    assert found["unknown"] == ["zebra"]
+def test_unknown_words_are_reported(server: RunningServer) -> None:
+    found = search(server, q="zebra")
+    assert found["unknown_words"] == ["zebra"]
     assert matching(found) == []
 
 
-def test_without_a_question_all_images_come_page_by_page(served: Served) -> None:
-    first, second = search(served, limit=8), search(served, limit=8, offset=8)
-    assert (len(first["rows"]), first["more"], len(second["rows"]), second["more"]) == (8, True, 4, False)
-    assert len({row["id"] for row in first["rows"] + second["rows"]}) == 12
+def test_an_empty_query_lists_all_images_in_pages(server: RunningServer) -> None:
+    first, second = search(server, limit=8), search(server, limit=8, offset=8)
+    assert (len(first["results"]), first["has_more"]) == (8, True)
+    assert (len(second["results"]), second["has_more"]) == (4, False)
+    assert len({result["id"] for result in first["results"] + second["results"]}) == 12
 
 
-def test_pages_of_a_search_follow_each_other(served: Served) -> None:
-    whole = [row["id"] for row in search(served, q="blue")["rows"]]
-    parts = [row["id"] for offset in (0, 5, 10) for row in search(served, q="blue", limit=5, offset=offset)["rows"]]
-    assert parts == whole
+def test_pages_of_a_search_join_without_gaps(server: RunningServer) -> None:
+    whole = [result["id"] for result in search(server, q="blue")["results"]]
+    pages = [search(server, q="blue", limit=5, offset=offset) for offset in (0, 5, 10)]
+    assert [result["id"] for page in pages for result in page["results"]] == whole
 
 
-def test_there_is_an_end_to_pages(served: Served) -> None:
-    for asked in ({"offset": 1_000_000}, {"q": "red", "offset": 1_000_000}):
-        found = search(served, **asked)
-        assert (found["rows"], found["more"]) == ([], False)
+def test_pages_past_the_end_are_empty(server: RunningServer) -> None:
+    for query in ({"offset": 1_000_000}, {"q": "red", "offset": 1_000_000}):
+        found = search(server, **query)
+        assert (found["results"], found["has_more"]) == ([], False)
 
 
-def test_filters_by_tag_with_and_without(served: Served) -> None:
-    assert {colour(row) for row in search(served, tag="red")["rows"]} == {"red"}
-    assert search(served, tag="red")["total"] == 4
-    assert {colour(row) for row in search(served, not_tag=["red", "blue"])["rows"]} == {"green"}
-    assert search(served, tag=["red", "blue"])["rows"] == []
-    assert [each["label"] for each in served.get("/api/tags")] == ["blue", "green", "red"]
+def test_filters_include_and_exclude_tags(server: RunningServer) -> None:
+    assert {colour(result) for result in search(server, tag="red")["results"]} == {"red"}
+    assert search(server, tag="red")["total"] == 4
+    assert {colour(result) for result in search(server, not_tag=["red", "blue"])["results"]} == {"green"}
+    assert search(server, tag=["red", "blue"])["results"] == []
+    assert [each["label"] for each in server.get("/api/v1/tags")] == ["blue", "green", "red"]
 
 
-def test_more_like_one_of_the_library(served: Served) -> None:
-    one = search(served, tag="blue")["rows"][0]
-    found = search(served, like=one["id"])
-    assert [colour(row) for row in found["rows"][:3]] == ["blue"] * 3
-    assert one["id"] not in [row["id"] for row in found["rows"]]
-    assert served.ask("/api/search?like=999").status == 404
+def test_search_for_images_like_one_in_the_library(server: RunningServer) -> None:
+    one = search(server, tag="blue")["results"][0]
+    found = search(server, like=one["id"])
+    assert [colour(result) for result in found["results"][:3]] == ["blue"] * 3
+    assert one["id"] not in [result["id"] for result in found["results"]]
+    assert server.request("/api/v1/search?like=999").status == 404
 
 
-# An image
+# Images
 
 
-def test_an_image_and_the_library_at_a_glance(served: Served) -> None:
-    one = search(served, q="red")["rows"][0]
-    known = served.get(f"/api/images/{one['id']}")
-    assert (known["width"], known["height"], known["edited"]) == (60, 40, [])
-    assert Path(known["files"][0]).name == known["name"]
-    about = served.get("/api/library")
-    assert (about["images"], about["bundle"], about["kinds"]) == (12, "tiny", ["captioner", "tagger", "retriever"])
+def test_image_details_and_library_summary(server: RunningServer) -> None:
+    one = search(server, q="red")["results"][0]
+    details = server.get(f"/api/v1/images/{one['id']}")
+    assert (details["width"], details["height"], details["edited"]) == (60, 40, [])
+    assert Path(details["files"][0]).name == details["name"]
+    summary = server.get("/api/v1/library")
+    assert (summary["images"], summary["model"]) == (12, "tiny")
+    assert summary["kinds"] == ["captioner", "tagger", "retriever"]
 
 
-@pytest.mark.parametrize("path", ["/api/images/999", "/api/images/999/told", "/api/images/999/view.jpg"])
-def test_what_is_not_there_is_not_found(served: Served, path: str) -> None:
-    answer = served.ask(path)
-    assert answer.status == 404
-    assert "999" in answer.json["problem"]
+@pytest.mark.parametrize("path", ["images/999", "images/999/attention", "images/999/view.jpg", "images/999/original"])
+def test_unknown_images_give_404(server: RunningServer, path: str) -> None:
+    response = server.request(f"/api/v1/{path}")
+    assert response.status == 404
+    assert "999" in response.json["error"]
 
 
-def test_each_word_has_its_light(served: Served) -> None:
-    one = search(served, q="red")["rows"][0]
-    told = served.get(f"/api/images/{one['id']}/told")
-    assert told["caption"] == "a red thing"
-    assert [word["text"] for word in told["words"]] == ["a", "red", "thing"]
-    best = served.site.library.model.captioner(one["files"][0]).best
+def test_each_word_has_its_attention(server: RunningServer) -> None:
+    one = search(server, q="red")["results"][0]
+    caption = server.get(f"/api/v1/images/{one['id']}/attention")
+    assert caption["caption"] == "a red thing"
+    assert [word["text"] for word in caption["words"]] == ["a", "red", "thing"]
+    best = server.site.library.model.captioner(one["files"][0]).best
     assert best.attention is not None
-    for word, weights in zip(told["words"], best.attention, strict=True):
-        assert word["light"] == pytest.approx((weights / weights.max()).tolist(), abs=1e-3)
-    assert (told["attention"], told["side"]) == (True, 2)
-    # The middle square of 60 × 40 pixels is what the network saw.
-    assert told["box"] == pytest.approx([1 / 6, 0, 5 / 6, 1], abs=0.05)
+    for word, weights in zip(caption["words"], best.attention, strict=True):
+        assert word["attention"] == pytest.approx((weights / weights.max()).tolist(), abs=1e-3)
+    assert (caption["has_attention"], caption["grid_size"]) == (True, 2)
+    # The encoder sees the central square of the 60 × 40 pixels.
+    assert caption["box"] == pytest.approx([1 / 6, 0, 5 / 6, 1], abs=0.05)
 
 
-def test_a_bundle_without_a_captioner_has_nothing_to_tell(tmp_path: Path, photos: Path) -> None:
+def test_a_model_without_a_captioner_gives_409_for_attention(tmp_path: Path, photos: Path) -> None:
     bundle = write_tiny(tmp_path / "finder", ("retriever",)).path
     with Library.open(tmp_path / "other", bundle=bundle, threads=1) as library:
         library.update([photos / "red"])
-        with running(library, Access.to("127.0.0.1")) as served:
-            answer = served.ask("/api/images/1/told")
-            assert answer.status == 409
-            assert "cannot caption images" in answer.json["problem"]
-            assert show(served, png(COLOURS["red"]))["told"]["words"] == []
+        with run_server(library) as server:
+            response = server.request("/api/v1/images/1/attention")
+            assert response.status == 409
+            assert "cannot caption images" in response.json["error"]
+            assert upload(server, png(COLOURS["red"]))["words"] == []
 
 
-def test_an_edit_is_kept_searched_and_taken_back(own: Served) -> None:
-    number = search(own, q="red")["rows"][0]["id"]
-    path = f"/api/images/{number}"
-    changed = own.send("PATCH", path, {"caption": "Grandmother's kettle", "tags": ["kitchen", "heirloom"]})
-    assert changed.status == 200
-    assert changed.json["edited"] == ["caption", "tags"]
-    assert [row["id"] for row in search(own, q="kettle")["rows"] if row["matches"]] == [number]
-    assert [row["id"] for row in search(own, tag="heirloom")["rows"]] == [number]
-    own.send("PATCH", path, {"caption": None})
-    now = own.get(path)
-    assert (now["caption"], now["edited"]) == ("a red thing", ["tags"])
-    own.send("PATCH", path, {"tags": None})
-    assert [tag["label"] for tag in own.get(path)["tags"]] == ["red"]
-    assert own.send("PATCH", "/api/images/999", {"caption": "x"}).status == 404
+def test_edits_are_kept_searchable_and_revertible(private_server: RunningServer) -> None:
+    image_id = search(private_server, q="red")["results"][0]["id"]
+    path = f"/api/v1/images/{image_id}"
+    edited = private_server.send("PATCH", path, {"caption": "Grandmother's kettle", "tags": ["kitchen", "heirloom"]})
+    assert edited.status == 200
+    assert edited.json["edited"] == ["caption", "tags"]
+    found = search(private_server, q="kettle")["results"]
+    assert [result["id"] for result in found if result["matches"]] == [image_id]
+    assert [result["id"] for result in search(private_server, tag="heirloom")["results"]] == [image_id]
+    private_server.send("PATCH", path, {"caption": None})
+    details = private_server.get(path)
+    assert (details["caption"], details["edited"]) == ("a red thing", ["tags"])
+    private_server.send("PATCH", path, {"tags": None})
+    assert [tag["label"] for tag in private_server.get(path)["tags"]] == ["red"]
+    assert private_server.send("PATCH", "/api/v1/images/999", {"caption": "x"}).status == 404
 
 
-def test_copies_are_made_once_and_may_be_kept(own: Served, library: Library) -> None:
-    one = search(own, q="red")["rows"][0]
-    path = f"/api/images/{one['id']}/thumbnail.jpg"
-    first = own.ask(f"{path}?v={one['version']}")
+def test_scaled_copies_are_created_once_and_cacheable(private_server: RunningServer, library: Library) -> None:
+    one = search(private_server, q="red")["results"][0]
+    path = f"/api/v1/images/{one['id']}/thumbnail.jpg"
+    first = private_server.request(f"{path}?v={one['version']}")
     assert first.headers["content-type"] == "image/jpeg"
     assert "immutable" in first.headers["cache-control"]
     with Image.open(io.BytesIO(first.body)) as image:
         assert image.size == (60, 40)
-    (kept,) = (library.path / "thumbnails").glob("*/*")
-    assert kept.read_bytes() == first.body
+    (cached,) = (library.path / "thumbnails").glob("*/*")
+    assert cached.read_bytes() == first.body
     Path(one["files"][0]).unlink()  # the copy is still there
-    assert own.ask(path).body == first.body
-    assert own.ask(path).headers["cache-control"] == "private, no-cache"
-    again = own.ask(path, If_None_Match=first.headers["etag"])
+    assert private_server.request(path).body == first.body
+    assert private_server.request(path).headers["cache-control"] == "private, no-cache"
+    again = private_server.request(path, If_None_Match=first.headers["etag"])
     assert (again.status, again.body) == (304, b"")
-    gone = own.ask(f"/api/images/{one['id']}/view.jpg")
+    gone = private_server.request(f"/api/v1/images/{one['id']}/view.jpg")
     assert gone.status == 410
-    assert "gone" in gone.json["problem"]
+    assert "gone" in gone.json["error"]
 
 
-def test_the_original_is_the_file_itself_to_be_kept(served: Served) -> None:
-    one = search(served, q="red")["rows"][0]
-    answer = served.ask(f"/api/images/{one['id']}/original")
-    assert answer.body == Path(one["files"][0]).read_bytes()
-    assert answer.headers["content-type"] == "application/octet-stream"
-    assert answer.headers["content-disposition"] == f"attachment; filename*=UTF-8''{one['name']}"
+def test_the_original_is_downloaded_unchanged(server: RunningServer) -> None:
+    one = search(server, q="red")["results"][0]
+    response = server.request(f"/api/v1/images/{one['id']}/original")
+    assert response.body == Path(one["files"][0]).read_bytes()
+    assert response.headers["content-type"] == "application/octet-stream"
+    assert response.headers["content-disposition"] == f"attachment; filename*=UTF-8''{one['name']}"
 
 
-# An image that is shown
+# Uploads
 
 
-def test_a_shown_image_is_told_tagged_and_searched_by(served: Served) -> None:
-    look = show(served, png(COLOURS["blue"]))
-    assert look["told"]["caption"] == "a blue thing"
-    assert [tag["label"] for tag in look["tags"]] == ["blue"]
-    found = search(served, look=look["id"])
-    assert [colour(row) for row in found["rows"][:4]] == ["blue"] * 4
-    assert {colour(row) for row in search(served, look=look["id"], tag="red")["rows"]} == {"red"}
-    forgotten = served.ask("/api/search?look=somebody-elses")
-    assert forgotten.status == 404
-    assert "show it again" in forgotten.json["problem"]
+def test_an_uploaded_image_is_captioned_tagged_and_searched_by(server: RunningServer) -> None:
+    uploaded = upload(server, png(COLOURS["blue"]))
+    assert uploaded["caption"] == "a blue thing"
+    assert [tag["label"] for tag in uploaded["tags"]] == ["blue"]
+    found = search(server, upload=uploaded["id"])
+    assert [colour(result) for result in found["results"][:4]] == ["blue"] * 4
+    assert {colour(result) for result in search(server, upload=uploaded["id"], tag="red")["results"]} == {"red"}
+    unknown = server.request("/api/v1/search?upload=somebody-elses")
+    assert unknown.status == 404
+    assert "upload it again" in unknown.json["error"]
 
 
-def test_an_upright_telephone_image_is_seen_upright(served: Served) -> None:
+def test_exif_orientation_of_uploads_is_applied(server: RunningServer) -> None:
     stream = io.BytesIO()
     exif = Image.Exif()
     exif[0x0112] = 6
     Image.new("RGB", (80, 40), COLOURS["green"]).save(stream, "JPEG", exif=exif)
-    look = show(served, stream.getvalue(), "image/jpeg")
-    left, top, right, bottom = look["told"]["box"]
+    uploaded = upload(server, stream.getvalue(), "image/jpeg")
+    left, top, right, bottom = uploaded["box"]
     assert bottom - top < right - left == pytest.approx(1)
 
 
-def test_whoever_comes_when_all_chairs_are_taken_is_told_to_come_again(
-    own: Served, monkeypatch: pytest.MonkeyPatch
+def test_a_full_queue_gives_503_with_retry_after(
+    private_server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own.site, "telling", WorkQueue("full", 1, -1))
-    answer = own.ask("/api/images/1/told")
-    assert (answer.status, answer.headers["retry-after"]) == (503, "2")
-    assert own.ask("/api/looks", "POST", png(COLOURS["red"]), Content_Type="image/png").status == 503
-    assert search(own, q="red")["rows"]  # what needs no network goes on
+    monkeypatch.setattr(private_server.site, "inference", WorkQueue("full", 1, -1))
+    response = private_server.request("/api/v1/images/1/attention")
+    assert (response.status, response.headers["retry-after"]) == (503, "2")
+    assert response.json["error"] == "server busy, try again"
+    uploaded = private_server.request("/api/v1/uploads", "POST", png(COLOURS["red"]), Content_Type="image/png")
+    assert uploaded.status == 503
+    assert search(private_server, q="red")["results"]  # requests that need no inference still work
 
 
-# Indexing, bundles, pages
+# Models, description of the API, pages
 
 
-def events(served: Served, until: str) -> list[Any]:
-    """What is told of the indexing, until it is in this state."""
-    import http.client
-
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
-    connection.request("GET", "/api/events")
-    answer = connection.getresponse()
-    assert answer.getheader("content-type", "").startswith("text/event-stream")
-    found = []
-    try:
-        for line in answer:
-            if line.startswith(b"data: "):
-                found.append(json.loads(line[6:]))
-                if found[-1]["state"] == until:
-                    return found
-    finally:
-        connection.close()
-    raise AssertionError("the stream ended")
-
-
-def test_indexing_is_told_live(tmp_path: Path, bundle: Path, photos: Path) -> None:
-    (photos / "broken.png").write_bytes(b"this is text")
-    with (
-        Library.open(tmp_path / "new", bundle=bundle, threads=1) as library,
-        running(library, Access.to("127.0.0.1")) as served,
-    ):
-        assert events(served, "idle")[0]["done"] == 0
-        served.site.indexer.start([photos])
-        last = events(served, "done")[-1]
-        assert (last["done"], last["total"], last["new"], last["unreadable"]) == (13, 13, 12, 1)
-        assert [Path(each["name"]).name for each in last["problems"]] == ["broken.png"]
-        assert served.get("/api/library")["images"] == 12
-        # Something new, and something gone: the copy of what is gone goes, too.
-        gone = search(served, q="red")["rows"][0]
-        served.ask(f"/api/images/{gone['id']}/thumbnail.jpg")
-        Path(gone["files"][0]).unlink()
-        paint(photos / "new.png", COLOURS["blue"], seed=99)
-        assert served.send("POST", "/api/update", {}).json == {"started": True}
-        served.wait(lambda: events(served, "done")[-1]["forgotten"] == 1)
-        assert events(served, "done")[-1]["new"] == 1
-        served.wait(lambda: not list((library.path / "thumbnails").glob("*/*")))
-
-
-def test_a_second_indexer_is_told_of_and_the_page_goes_on(own: Served, library: Library) -> None:
-    from seetell.library.paths import indexing
-
-    with indexing(library.path):
-        own.send("POST", "/api/update", {})
-        assert "is indexing this library" in events(own, "failed")[-1]["problem"]
-    assert search(own, q="red")["rows"]
-
-
-def test_bundles_are_compared(own: Served, tmp_path: Path) -> None:
+def test_models_are_listed_with_their_scores(private_server: RunningServer, tmp_path: Path) -> None:
     add(write_tiny(tmp_path / "tiny").path, "second")
     (tmp_path / "added" / "broken").mkdir()
     (tmp_path / "added" / "broken" / "bundle.json").write_text("{", encoding="utf-8")
-    found = {each["name"]: each for each in own.get("/api/bundles")}
-    assert found["tiny"]["used"]
-    assert not found["second"]["used"]
-    assert found["broken"]["problem"]
-    (score,) = found["second"]["scores"]["captioner"]
+    models = {model["name"]: model for model in private_server.get("/api/v1/models")}
+    assert models["tiny"]["in_use"]
+    assert not models["second"]["in_use"]
+    assert models["broken"]["error"]
+    (score,) = models["second"]["scores"]["captioner"]
     assert (score["data"], score["metrics"]) == ("toys", {"bleu4": 12.5, "image_to_text.r1": 50.0})
 
 
-def test_the_api_describes_itself(served: Served) -> None:
-    said = served.get("/api/openapi.json")
-    for path in ("/api/search", "/api/images/{number}/told", "/api/looks", "/api/events", "/api/bundles"):
-        assert path in said["paths"], path
-    assert said["paths"]["/api/search"]["get"]["responses"]["422"]["content"]["application/json"]["schema"] == {
-        "$ref": "#/components/schemas/Problem"
+def test_openapi_describes_every_resource(server: RunningServer) -> None:
+    schema = server.get("/api/v1/openapi.json")
+    for path in ("search", "images/{id}", "images/{id}/attention", "uploads", "events", "models"):
+        assert f"/api/v1/{path}" in schema["paths"], path
+    invalid = schema["paths"]["/api/v1/search"]["get"]["responses"]["422"]
+    assert invalid["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/ErrorResponse"}
+    assert all(path.startswith("/api/v1/") for path in schema["paths"])
+
+
+def test_openapi_documents_every_operation_and_parameter(server: RunningServer) -> None:
+    schema = server.get("/api/v1/openapi.json")
+    operations = [operation for methods in schema["paths"].values() for operation in methods.values()]
+    assert len(operations) >= 10
+    for operation in operations:
+        assert operation["description"], operation["operationId"]
+        for parameter in operation.get("parameters", []):
+            known = parameter.get("description") or parameter["schema"].get("enum")
+            assert known, (operation["operationId"], parameter["name"])
+    assert {each["name"] for each in schema["paths"]["/api/v1/search"]["get"]["parameters"]} == {
+        *("q", "tag", "not_tag", "like", "upload", "offset", "limit")
     }
 
 
-@pytest.mark.parametrize("path", ["/", "/image/7", "/bundles", "/api/docs"])
-def test_pages_load_nothing_from_elsewhere(served: Served, path: str) -> None:
-    answer = served.ask(path)
-    assert answer.status == 200
-    text = answer.body.decode("utf-8")
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+@pytest.mark.parametrize("path", ["/", "/photo/7", "/models", "/api/v1/docs"])
+def test_pages_load_nothing_from_other_servers(server: RunningServer, path: str) -> None:
+    response = server.request(path)
+    assert response.status == 200
+    text = response.body.decode("utf-8")
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
     assert "http://" not in text.replace("http://www.w3.org", "")
     assert "https://" not in text
-    assert served.ask(path, If_None_Match=answer.headers["etag"]).status == 304
+    assert server.request(path, If_None_Match=response.headers["etag"]).status == 304
 
 
-def test_every_file_that_the_page_names_is_served(served: Served) -> None:
-    import re
-
-    seen, todo = set[str](), {"/", "/api/docs"}
+def test_every_file_that_the_page_names_is_served(server: RunningServer) -> None:
+    seen, todo = set[str](), {"/", "/api/v1/docs"}
     while todo:
         path = todo.pop()
         seen.add(path)
-        answer = served.ask(path)
-        assert answer.status == 200, path
-        text = answer.body.decode("utf-8")
+        response = server.request(path)
+        assert response.status == 200, path
+        text = response.body.decode("utf-8")
         found = re.findall(r'(?:src|href)="(/static/[^"]+)"', text)
         found += [f"/static/{name}" for name in re.findall(r'from "\./([^"]+)"', text)]
         todo |= set(found) - seen
     assert len(seen) > 10
 
 
-def test_a_library_without_images_is_served(tmp_path: Path, bundle: Path) -> None:
-    with (
-        Library.open(tmp_path / "empty", bundle=bundle, threads=1) as library,
-        running(library, Access.to("127.0.0.1")) as served,
-    ):
-        assert search(served) == {"rows": [], "total": 0, "more": False, "unknown": []}
-        assert search(served, q="red")["rows"] == []
-        assert show(served, png(COLOURS["red"]))["told"]["caption"] == "a red thing"
+def test_an_empty_library_can_be_served(tmp_path: Path, bundle: Path) -> None:
+    with Library.open(tmp_path / "empty", bundle=bundle, threads=1) as library, run_server(library) as server:
+        assert search(server) == {"results": [], "total": 0, "has_more": False, "unknown_words": []}
+        assert search(server, q="red")["results"] == []
+        assert upload(server, png(COLOURS["red"]))["caption"] == "a red thing"
 
 
-def test_a_library_that_may_only_be_read_still_shows_its_images(own: Served, library: Library) -> None:
+def test_thumbnails_work_in_a_read_only_library(private_server: RunningServer, library: Library) -> None:
     (library.path / "thumbnails").write_text("in the way", encoding="utf-8")
-    number = search(own, q="red")["rows"][0]["id"]
-    assert own.ask(f"/api/images/{number}/thumbnail.jpg").status == 200
+    image_id = search(private_server, q="red")["results"][0]["id"]
+    assert private_server.request(f"/api/v1/images/{image_id}/thumbnail.jpg").status == 200
     (library.path / "thumbnails").unlink()
     shutil.rmtree(library.path / "thumbnails", ignore_errors=True)

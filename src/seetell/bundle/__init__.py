@@ -1,15 +1,23 @@
-"""The bundle: what was learned, as a folder of JSON, UTF-8 text and ONNX that anybody can open without danger.
+"""The bundle format: a trained model as a folder of JSON, UTF-8 text and ONNX that is safe to open.
 
-bundle.json         heads, preparation, layouts, decoding defaults, scores, licence, hashes of all files
+bundle.json         the manifest: heads, preparation, layouts, decoding defaults, scores, licence, hashes of all files
 encoder.onnx        prepared pixels → features
-captioner-….onnx    and so on, a file or two a head
-captioner.txt       its words, one a line
+captioner-….onnx    and so on: the graphs of each head
+captioner.txt       its words, one per line
 """
 
-from seetell.bundle.fields import BundleError
 from seetell.bundle.folder import Bundle, read_manifest, write_bundle
-from seetell.bundle.manifest import PRECISIONS, Manifest
-from seetell.bundle.parts import (
+from seetell.bundle.manifest import FORMAT, PRECISIONS, Manifest
+from seetell.bundle.registry import (
+    InstalledBundle,
+    add,
+    builtin_folder,
+    find_bundle,
+    installed,
+    remove,
+    user_folder,
+)
+from seetell.bundle.schema import (
     CaptionerPart,
     ClassifierPart,
     Decoding,
@@ -21,11 +29,13 @@ from seetell.bundle.parts import (
     Score,
     SequencePart,
     StatePart,
+    StoredFile,
     TaggerPart,
 )
-from seetell.bundle.registry import Place, add, builtin_folder, find, installed, remove, user_folder
+from seetell.errors import BundleError
 
 __all__ = [
+    "FORMAT",
     "PRECISIONS",
     "Bundle",
     "BundleError",
@@ -34,18 +44,19 @@ __all__ = [
     "Decoding",
     "EncoderPart",
     "Head",
+    "InstalledBundle",
     "Layout",
     "Manifest",
-    "Place",
     "RetrieverPart",
     "RetryPart",
     "Score",
     "SequencePart",
     "StatePart",
+    "StoredFile",
     "TaggerPart",
     "add",
     "builtin_folder",
-    "find",
+    "find_bundle",
     "installed",
     "read_manifest",
     "remove",

@@ -1,12 +1,11 @@
-"""A bundle on disk: a folder with `bundle.json` and the files it lists, written in one step and read with suspicion.
+"""A bundle on disk: a folder with `bundle.json` and the files it lists, written atomically and read with suspicion.
 
-Every byte that is used was hashed first, and it is those very bytes that are used: a file that changes after it was
-verified changes nothing. Hashes tell damage, not malice; that a bundle cannot do harm rests on what it may hold: JSON,
+Every byte is hashed before it is used, and exactly those bytes are used: a file that changes after it was verified
+changes nothing. Hashes detect damage, not malice; that a bundle cannot do harm rests on what it may contain: JSON,
 UTF-8 text and ONNX graphs without references to other files (`graphs.py`).
 """
 
 import contextlib
-import dataclasses
 import hashlib
 import json
 import os
@@ -18,28 +17,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from seetell.bundle.fields import MAKE_AGAIN, BundleError, canonical
+import msgspec
+
 from seetell.bundle.graphs import check_graph
-from seetell.bundle.manifest import FORMAT, Manifest, Stored
-from seetell.bundle.parts import is_file_name
-from seetell.errors import SeetellError
+from seetell.bundle.manifest import FORMAT, Manifest, canonical_json
+from seetell.bundle.schema import EXPORT_AGAIN, StoredFile
+from seetell.errors import BundleError, SeetellError
 from seetell.text import SPECIALS, Vocabulary
 
 MANIFEST = "bundle.json"
 LARGEST_MANIFEST = 4_000_000  # bytes
-LARGEST_VOCABULARY = 64_000_000
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle's folder, verified."""
+    """A verified bundle: its folder and its manifest."""
 
     path: Path
     manifest: Manifest
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Bundle":
-        """Open a folder and verify all of it; refuse what is damaged, newer, or not a bundle."""
+        """Open a folder and verify every file; refuse what is damaged, of another format version, or not a bundle."""
         folder = Path(path)
         bundle = cls(folder, read_manifest(folder))
         bundle.verify()
@@ -51,11 +50,11 @@ class Bundle:
 
     @property
     def size(self) -> int:
-        """Of all its files, in bytes."""
+        """The size of all files in bytes."""
         return sum(stored.size for stored in self.manifest.files.values())
 
     def verify(self) -> None:
-        """Read every file, and refuse the bundle if one is not as it was when it was written."""
+        """Read every file, and refuse the bundle if one has changed since it was written."""
         for name in self.manifest.files:
             if name.endswith(".onnx"):
                 self.graph(name)
@@ -63,7 +62,7 @@ class Bundle:
                 self.vocabulary(name)
 
     def graph(self, name: str) -> bytes:
-        """The bytes of an ONNX graph, which stands alone."""
+        """The bytes of an ONNX graph, checked to be self-contained."""
         data = self.read(name)
         check_graph(data, str(self.path / name))
         return data
@@ -81,16 +80,16 @@ class Bundle:
             _refuse(self.path / name, "this is not a vocabulary")
 
     def read(self, name: str) -> bytes:
-        """The bytes of a file, verified."""
+        """The verified bytes of a file."""
         stored = self.manifest.files[name]
         data = _read_file(self.path / name, stored.size)
         if len(data) != stored.size or hashlib.sha256(data).hexdigest() != stored.sha256:
-            _refuse(self.path / name, "this file is damaged: it is not what the bundle was made with")
+            _refuse(self.path / name, "this file is damaged: its content has changed since the bundle was written")
         return data
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What a folder's `bundle.json` says; its files are not looked at."""
+    """Read a folder's `bundle.json`, without opening the files it lists."""
     path = folder / MANIFEST
     try:
         is_folder = folder.is_dir()
@@ -98,7 +97,7 @@ def read_manifest(folder: Path) -> Manifest:
         is_folder = False
     if not is_folder:
         raise BundleError(
-            "there is no such folder", where=str(folder), remedy="`seetell bundles` lists the bundles there are"
+            "there is no such folder", where=str(folder), remedy="`seetell models` lists the installed models"
         )
     if not os.path.lexists(path):
         raise BundleError(
@@ -108,46 +107,32 @@ def read_manifest(folder: Path) -> Manifest:
         )
     raw = _read_file(path, LARGEST_MANIFEST)
     content = _parse(raw, path)
-    version = content.get("format")
-    if isinstance(version, int) and not isinstance(version, bool) and version > FORMAT:
-        raise BundleError(
-            f"this bundle has format {version}, and this seetell reads {FORMAT}",
-            where=str(path),
-            remedy="Get a newer seetell: pip install --upgrade seetell",
-        )
-    if version != FORMAT or isinstance(version, bool):
-        _refuse(path, "this is not a bundle's description: it names no format")
+    _check_format(content.get("format"), path)
     unsigned = {key: value for key, value in content.items() if key != "checksum"}
     try:
-        whole = raw == canonical(content)
-        checksum = hashlib.sha256(canonical(unsigned)).hexdigest()
+        whole = raw == canonical_json(content)
+        checksum = hashlib.sha256(canonical_json(unsigned)).hexdigest()
     except (ValueError, RecursionError):
         whole, checksum = False, ""
     if not whole or content.get("checksum") != checksum:
-        _refuse(path, "the bundle's description is damaged, or was changed by hand")
-    manifest = Manifest.from_json(content, str(path))
-    for name, stored in manifest.files.items():
-        if not is_file_name(name):
-            _refuse(path, f"{name[:60]!a} cannot be the name of one of its files")
-        if name.endswith(".txt") and stored.size > LARGEST_VOCABULARY:
-            _refuse(path, f"{name} is too large for a vocabulary")
-    return manifest
+        _refuse(path, "the manifest is damaged, or was edited by hand")
+    return Manifest.from_json(content, str(path))
 
 
 def write_bundle(
     out: str | os.PathLike[str], manifest: Manifest, files: Mapping[str, bytes], *, replace: bool = False
 ) -> Bundle:
-    """Write a bundle in one step: afterwards there is a whole one at `out`, or what was there before.
+    """Write a bundle atomically: afterwards `out` holds the complete new bundle, or what was there before.
 
     Args:
-        out: its folder, which may not be there yet.
-        manifest: all but the list of files, which is made here.
+        out: the folder, which need not exist.
+        manifest: everything except `files`, which is filled in here.
         files: the bytes of every file that the manifest names.
-        replace: put it in the place of another bundle.
+        replace: replace an existing bundle.
     """
     target = Path(out)
-    manifest = dataclasses.replace(manifest, files={name: Stored.of(data) for name, data in files.items()})
-    manifest.check(str(target))
+    listed = {name: StoredFile(len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
+    manifest = msgspec.structs.replace(manifest, files=listed).validated(str(target))
     check_target(target, replace=replace)
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     old = part.with_suffix(".old")
@@ -170,31 +155,50 @@ def write_bundle(
 
 
 def check_target(target: Path, *, replace: bool) -> None:
-    """Refuse a folder that a bundle cannot be written to, because of what is there."""
+    """Refuse to write a bundle where something else is."""
     if os.path.lexists(target) and not replace:
         raise BundleError(
-            "there is something here already",
+            "this path already exists",
             where=str(target),
-            remedy="Choose another folder, or add --replace where it is a bundle",
+            remedy="Choose another folder, or add --replace if it is a bundle",
         )
     if os.path.lexists(target) and not os.path.lexists(target / MANIFEST):
         raise BundleError(
-            "this is not a bundle, so it is not replaced by one", where=str(target), remedy="Choose another folder"
+            "this is not a bundle, so a bundle does not replace it",
+            where=str(target),
+            remedy="Choose another folder",
+        )
+
+
+def _check_format(version: object, path: Path) -> None:
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        _refuse(path, "this is not a bundle's manifest: it has no format number")
+    if version > FORMAT:
+        raise BundleError(
+            f"this bundle has format {version:,}, and this version of seetell reads format {FORMAT}",
+            where=str(path),
+            remedy="Upgrade seetell: pip install --upgrade seetell",
+        )
+    if version < FORMAT:
+        raise BundleError(
+            f"this bundle has the old format {version}, and this version of seetell reads format {FORMAT}",
+            where=str(path),
+            remedy="Export it again from its training run: seetell learn export",
         )
 
 
 def _read_file(path: Path, most: int) -> bytes:
-    """The bytes of a regular file: not of a link, which could lead anywhere, or of a pipe, which could last."""
+    """The bytes of a regular file; links, which could lead anywhere, and pipes, which could block, are refused."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
-            _refuse(path, "this is a link, or not a regular file, which a bundle may not have")
+            _refuse(path, "this is a link, or not a regular file, which a bundle may not contain")
         flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
         with open(os.open(path, flags), "rb") as file:
             data = file.read(most + 1)
     except FileNotFoundError:
         _refuse(path, "this file is missing")
     except OSError as error:
-        raise BundleError(f"this file cannot be read: {error.strerror}", where=str(path), remedy=MAKE_AGAIN) from None
+        raise BundleError(f"this file cannot be read: {error.strerror}", where=str(path), remedy=EXPORT_AGAIN) from None
     if len(data) > most:
         _refuse(path, "this file is larger than it may be")
     return data
@@ -215,9 +219,9 @@ def _parse(raw: bytes, path: Path) -> dict[str, Any]:
     with contextlib.suppress(ValueError, RecursionError):
         content = json.loads(raw.decode("utf-8"), parse_constant=constant)
     if not isinstance(content, dict):
-        _refuse(path, "this is not a bundle's description, or a damaged one")
+        _refuse(path, "this is not a bundle's manifest, or a damaged one")
     return content
 
 
 def _refuse(path: Path, problem: str) -> NoReturn:
-    raise BundleError(problem, where=str(path), remedy=MAKE_AGAIN)
+    raise BundleError(problem, where=str(path), remedy=EXPORT_AGAIN)

@@ -8,7 +8,8 @@ file is walked as protocol buffers are laid out (https://protobuf.dev/programmin
 
 from collections.abc import Iterator
 
-from seetell.bundle.fields import MAKE_AGAIN, BundleError
+from seetell.bundle.schema import EXPORT_AGAIN
+from seetell.errors import BundleError
 
 STANDARD = (b"", b"ai.onnx")
 _DEPTH = 16
@@ -97,4 +98,4 @@ def _number(data: memoryview, place: int) -> tuple[int, int]:
 
 
 def _refused(problem: str, where: str) -> BundleError:
-    return BundleError(problem, where=where, remedy=MAKE_AGAIN)
+    return BundleError(problem, where=where, remedy=EXPORT_AGAIN)

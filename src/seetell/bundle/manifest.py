@@ -1,25 +1,45 @@
-"""What `bundle.json` says: which graphs there are, how images are prepared for them, and how well they do."""
+"""The manifest, `bundle.json`: which graphs a bundle has, how images are prepared for them, and how well they score."""
 
-import dataclasses
 import hashlib
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from functools import cached_property
+from typing import Annotated, Any, Self, get_args
 
-from seetell.bundle.fields import BundleError, Fields, canonical
-from seetell.bundle.parts import DEVICES, CaptionerPart, EncoderPart, Head, RetrieverPart, TaggerPart
+from msgspec import Meta, field
 
-FORMAT = 1
-PRECISIONS = ("float32", "float16", "int8")
+from seetell.bundle.schema import (
+    DEVICES,
+    EXPORT_AGAIN,
+    CaptionerPart,
+    EncoderPart,
+    Head,
+    Line,
+    Precision,
+    RetrieverPart,
+    Sha256,
+    ShortLine,
+    StoredFile,
+    TaggerPart,
+    Text,
+    is_file_name,
+)
+from seetell.errors import BundleError, SeetellError
+from seetell.settings import Settings, plain, read
+
+FORMAT = 2
+PRECISIONS: tuple[str, ...] = get_args(Precision)
 MOST_FILES = 64
-LARGEST_FILE = (1 << 31) - 1  # bytes; what an ONNX graph can have
-LARGEST_BUNDLE = 8 << 30
+LARGEST_BUNDLE = 8 << 30  # bytes
+LARGEST_VOCABULARY = 64_000_000
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
-_HEXADECIMAL = re.compile(r"[0-9a-f]{64}")
-_DESCRIPTION = ("name", "about", "made_by", "licence", "training_data")  # what no result depends on
-_DESCRIPTION_OF_HEAD = ("scores", "trained_as")
+# No result depends on these.
+_DESCRIPTION = ("name", "about", "made_by", "licence", "training_data", "supersedes")
+_DESCRIPTION_OF_HEAD = ("scores", "training_settings")
+# Written into the file in addition to the manifest's own fields.
+_ENVELOPE = ("format", "fingerprint", "checksum")
 
 
 def check_name(name: str, where: str) -> str:
@@ -33,45 +53,39 @@ def check_name(name: str, where: str) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class Stored:
-    """A file's size in bytes, and its SHA-256."""
-
-    size: int
-    sha256: str
-
-    @classmethod
-    def read(cls, fields: Fields) -> Self:
-        stored = cls(fields.whole("size", 1, LARGEST_FILE), fields.text("sha256", most=64))
-        fields.finish()
-        if not _HEXADECIMAL.fullmatch(stored.sha256):
-            fields.refuse("the hash of a file is not one")
-        return stored
-
-    @classmethod
-    def of(cls, data: bytes) -> Self:
-        return cls(len(data), hashlib.sha256(data).hexdigest())
+def canonical_json(content: object) -> bytes:
+    """The one way in which a bundle's JSON is written."""
+    return (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True) + "\n").encode("utf-8")
 
 
-@dataclass(frozen=True)
-class Manifest:
-    """All that a bundle says about itself.
+class Manifest(Settings, frozen=True, omit_defaults=True, dict=True):
+    """The description of a bundle.
 
-    `fingerprint` changes with anything that could change a result, and with nothing else: not with the scores, the
-    name or the licence.
+    Args:
+        name: what people call the model; also a folder's name.
+        about: one paragraph for people.
+        made_by: the program that wrote it.
+        licence: under which terms it may be used.
+        training_data: addresses or names of the datasets it was trained on.
+        precision: of the weights.
+        encoder: the image network.
+        captioner, tagger, retriever: the heads it has.
+        files: size and hash of every file.
+        supersedes: fingerprints of earlier bundles that compute the same results.
     """
 
-    name: str
-    about: str
-    made_by: str
-    licence: str
-    training_data: tuple[str, ...]
-    precision: str
+    name: ShortLine
+    about: Text
+    made_by: ShortLine
+    licence: Text
+    training_data: tuple[Line, ...]
+    precision: Precision
     encoder: EncoderPart
     captioner: CaptionerPart | None = None
     tagger: TaggerPart | None = None
     retriever: RetrieverPart | None = None
-    files: Mapping[str, Stored] = field(default_factory=dict)
+    files: Annotated[dict[str, StoredFile], Meta(max_length=MOST_FILES)] = field(default_factory=dict)
+    supersedes: tuple[Sha256, ...] = ()
 
     @property
     def heads(self) -> tuple[Head, ...]:
@@ -79,100 +93,88 @@ class Manifest:
 
     @property
     def kinds(self) -> tuple[str, ...]:
+        """Which of captioner, tagger and retriever there are."""
         return tuple(head.KIND for head in self.heads)
 
     @property
+    def named(self) -> list[str]:
+        """Every file that the encoder and the heads name, the encoder's graph first."""
+        return [self.encoder.graph, *(name for head in self.heads for name in head.files)]
+
+    @property
     def graphs(self) -> tuple[str, ...]:
-        """Every graph that it names."""
+        """Every graph that the encoder and the heads name."""
         return tuple(name for name in self.named if name.endswith(".onnx"))
 
-    @property
-    def named(self) -> list[str]:
-        """Every file that its parts name, the encoder's graph first."""
-        names = [self.encoder.graph]
-        for head in self.heads:
-            names.append(head.vocabulary)
-            if isinstance(head, RetrieverPart):
-                names += [head.images, head.texts]
-            elif isinstance(head, CaptionerPart | TaggerPart):
-                if head.sequence is not None:
-                    names += [head.sequence.start, head.sequence.step]
-                if isinstance(head, TaggerPart) and head.classifier is not None:
-                    names.append(head.classifier.graph)
-                if isinstance(head, CaptionerPart) and head.retry is not None:
-                    names.append(head.retry.words)
-        return names
-
-    @property
+    @cached_property
     def fingerprint(self) -> str:
+        """Identifies the results: it changes with anything that could change one, and with nothing else."""
         content = self._content()
         for key in _DESCRIPTION:
-            del content[key]
-        for head in self.heads:
+            content.pop(key, None)
+        for kind in self.kinds:
             for key in _DESCRIPTION_OF_HEAD:
-                content[head.KIND].pop(key, None)
-        return hashlib.sha256(canonical(content)).hexdigest()
+                content[kind].pop(key, None)
+        return hashlib.sha256(canonical_json(content)).hexdigest()
 
     def to_json(self) -> bytes:
         content = {**self._content(), "fingerprint": self.fingerprint}
-        return canonical({**content, "checksum": hashlib.sha256(canonical(content)).hexdigest()})
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            **{key: getattr(self, key) for key in _DESCRIPTION},
-            "precision": self.precision,
-            "encoder": self.encoder.to_json(),
-            **{head.KIND: _without_nothing(dataclasses.asdict(head)) for head in self.heads},
-            "files": {name: dataclasses.asdict(stored) for name, stored in self.files.items()},
-        }
+        return canonical_json({**content, "checksum": hashlib.sha256(canonical_json(content)).hexdigest()})
 
     @classmethod
-    def from_json(cls, content: object, where: str) -> Self:
-        """Read what `to_json` wrote, once the format is known to be ours; refuse whatever does not hold together."""
-        fields = Fields(content, where)
-        fields.take("format")
-        fields.take("checksum")
-        fingerprint = fields.text("fingerprint", most=64)
-        manifest = cls(
-            check_name(fields.text("name", most=100), where),
-            fields.text("about"),
-            fields.text("made_by", most=100),
-            fields.text("licence"),
-            fields.texts("training_data"),
-            fields.choice("precision", PRECISIONS),
-            EncoderPart.read(fields.inner("encoder")),
-            CaptionerPart.read(fields.inner("captioner")) if "captioner" in fields else None,
-            TaggerPart.read(fields.inner("tagger")) if "tagger" in fields else None,
-            RetrieverPart.read(fields.inner("retriever")) if "retriever" in fields else None,
-            {name: Stored.read(stored) for name, stored in fields.named("files", most=MOST_FILES).items()},
-        )
-        fields.finish()
-        manifest.check(where)
-        if fingerprint != manifest.fingerprint:
-            fields.refuse("the fingerprint is not that of what the bundle holds")
+    def from_json(cls, content: Mapping[str, Any], where: str) -> Self:
+        """Read what `to_json` wrote; refuse whatever does not fit together.
+
+        Args:
+            content: the parsed file, which has this version's format number.
+            where: the file, for errors.
+        """
+        manifest = cls._read({key: value for key, value in content.items() if key not in _ENVELOPE}, where)
+        if content.get("fingerprint") != manifest.fingerprint:
+            raise _invalid("the fingerprint does not match the bundle's content", where)
         return manifest
 
-    def check(self, where: str) -> None:
+    def validated(self, where: str) -> Self:
+        """The manifest, checked like one that is read from a file: for manifests that were built in Python."""
+        return type(self)._read({key: value for key, value in self._content().items() if key != "format"}, where)
+
+    @classmethod
+    def _read(cls, content: Mapping[str, Any], where: str) -> Self:
+        try:
+            manifest = read(cls, content, where=where, remedy=EXPORT_AGAIN, error=BundleError)
+        except SeetellError as error:  # a part's own check, which does not know the file
+            raise BundleError(error.problem, where=error.where or where, remedy=error.remedy or EXPORT_AGAIN) from None
+        manifest._check(where)
+        return manifest
+
+    def _check(self, where: str) -> None:
         """Refuse parts that do not fit together."""
-        fields = Fields({}, where)
+        check_name(self.name, where)
         if not self.heads:
-            fields.refuse("it neither captions, nor tags, nor matches")
+            raise _invalid("the bundle has no captioner, no tagger and no retriever", where)
         known = {layout.name for layout in self.encoder.layouts}
         for head in self.heads:
             if head.layout not in known:
-                fields.refuse(f"its {head.KIND} reads a layout that its encoder does not give")
+                raise _invalid(f"{head.KIND}.layout is {head.layout!a}, which the encoder does not output", where)
         if self.captioner is not None and self.captioner.rerank_weight is not None and self.retriever is None:
-            fields.refuse("its captions are to be matched with images, and it cannot match")
+            raise _invalid("captioner.rerank_weight is set, but there is no retriever to compute similarities", where)
         if sum(stored.size for stored in self.files.values()) > LARGEST_BUNDLE:
-            fields.refuse("it is too large")
+            raise _invalid(f"the bundle is larger than {LARGEST_BUNDLE:,} bytes", where)
+        for name, stored in self.files.items():
+            if not is_file_name(name):
+                raise _invalid(f"{name[:60]!a} is not a valid name for a file of a bundle", where)
+            if name.endswith(".txt") and stored.size > LARGEST_VOCABULARY:
+                raise _invalid(f"{name} is too large for a vocabulary", where)
         named = self.named
         if len(named) != len(set(named)):
-            fields.refuse("one of its files is used for two things")
+            raise _invalid("a file is used for two purposes", where)
         if set(named) != set(self.files):
             odd = min(set(named) ^ set(self.files))
-            fields.refuse(f"{odd[:60]!a} is used but not listed, or listed but not used")
+            raise _invalid(f"{odd[:60]!a} is used but not listed, or listed but not used", where)
+
+    def _content(self) -> dict[str, Any]:
+        return {"format": FORMAT, **plain(self)}
 
 
-def _without_nothing(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None and value != ""}
+def _invalid(problem: str, where: str) -> BundleError:
+    return BundleError(problem, where=where, remedy=EXPORT_AGAIN)

@@ -1,19 +1,26 @@
-"""`seetell check DATASET`: what is in a dataset, and what is wrong with it."""
+"""`seetell check DATASET`: count a dataset, and list what cannot be used."""
+
+from typing import Annotated
 
 import typer
 
+from seetell.cli.exit_codes import ExitCode
+
 
 def check(
-    dataset: str = typer.Argument(
-        help="flickr8k:PATH, flickr30k:PATH, coco:PATH, table:FILE?images=FOLDER or scenes:2000"
+    dataset: Annotated[
+        str,
+        typer.Argument(help="flickr8k:PATH, flickr30k:PATH, coco:PATH, table:FILE?images=FOLDER or scenes:2000"),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as one JSON object.")] = False,
+    images: Annotated[bool, typer.Option(help="Read and decode every image.")] = True,
+    everything: Annotated[bool, typer.Option("--all", help="List every problem, not only the first of each kind.")] = (
+        False
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object with everything in full."),
-    images: bool = typer.Option(True, help="Read and decode every image."),
-    everything: bool = typer.Option(False, "--all", help="List every problem, not only the first of each kind."),
 ) -> None:
-    """Count a dataset's images, captions and labels, and name all that cannot be used.
+    """Count a dataset's images, captions and labels, and list what cannot be used.
 
-    Exits with 1 only when nothing usable is left.
+    Exits with 1 if nothing usable is left.
     """
     import json
 
@@ -28,4 +35,4 @@ def check(
         for line in report.lines(shown=None) if everything else report.lines():
             typer.echo(line)
     if not report.usable:
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.NOTHING_FOUND)

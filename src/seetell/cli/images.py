@@ -1,48 +1,60 @@
-"""What the commands share that go through a user's images."""
+"""Commands that read images: finding them, showing progress, and reporting those that could not be read."""
 
-import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from seetell.cli.exit_codes import ExitCode
 from seetell.errors import SeetellError
-
-ImagePaths = Annotated[list[Path], typer.Argument(metavar="PATH…", help="Images, or folders of images.")]
-BundleName = Annotated[str, typer.Option("--bundle", help="A bundle's name or folder; the built-in one if not given.")]
-Threads = Annotated[int, typer.Option(help="How many cores to use; 0: all.")]
+from seetell.files import Problem, scan
+from seetell.progress import SILENT, Progress, for_terminal
 
 
-def listed(paths: Sequence[Path]) -> list[Path]:
-    """Files as they are named, and the images in folders, however deep, in the order of their names."""
+def find_images(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
+    """Files as given, and the images below folders, sorted by path; the same files that `seetell index` finds.
+
+    Args:
+        paths: files, which are taken whatever they are called, and folders, which are searched recursively.
+
+    Returns:
+        The images, and what could not be read: broken links, and folders without permission.
+    """
     from seetell.images import is_image_name
 
-    found: list[Path] = []
+    images: list[Path] = []
+    problems: list[Problem] = []
     for path in paths:
-        if path.is_dir():
-            inside = sorted(each for each in _walk(path) if is_image_name(each))
-            if not inside:
-                raise SeetellError("there is no image in this folder", where=str(path))
-            found += inside
-        else:
-            found.append(path)  # if it is no image, its result says so
-    return list(dict.fromkeys(found))
+        if not path.is_dir():
+            images.append(path)
+            continue
+        found = scan([str(path)], is_image_name)
+        if not found.files and not found.problems:
+            raise SeetellError("there is no image in this folder", where=str(path))
+        images += sorted(map(Path, found.files))
+        problems += found.problems
+    return list(dict.fromkeys(images)), problems
 
 
-def finish(done: int, failed: int) -> None:
-    """Exit with 0 if all images were read, 1 if none was, 3 if some were not; and say so."""
-    if failed:
-        typer.echo(f"seetell: {failed} of {done} images could not be read", err=True)
-        raise typer.Exit(1 if failed == done else 3)
+def report_unreadable(images: int, unreadable: int, problems: Sequence[Problem] = ()) -> None:
+    """Report what could not be read, and exit: 3 if that is a part of the images, 2 if it is all of them.
+
+    Args:
+        images: how many there were.
+        unreadable: how many of them could not be read.
+        problems: what was not even found: see `find_images`.
+    """
+    for problem in problems:
+        typer.echo(f"seetell: {problem.path}: {problem.reason}", err=True)
+    if unreadable:
+        typer.echo(f"seetell: {unreadable} of {images} images could not be read", err=True)
+    if unreadable or problems:
+        raise typer.Exit(ExitCode.ERROR if unreadable == images else ExitCode.PARTIAL)
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    """Every file below a folder; links to folders are not followed, so that none is walked twice."""
-
-    def unreadable(error: OSError) -> None:
-        typer.echo(f"seetell: {error.filename}: this folder cannot be read ({error.strerror})", err=True)
-
-    for parent, folders, names in os.walk(folder, onerror=unreadable):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (Path(parent, name) for name in names)
+def progress_with_output(*, quiet: bool) -> Progress:
+    """A progress bar only if results go elsewhere: on one terminal the two would overwrite each other."""
+    if quiet or sys.stdout.isatty() or not sys.stderr.isatty():
+        return SILENT
+    return for_terminal()

@@ -1,106 +1,80 @@
-"""`seetell learn export`: runs become a bundle."""
+"""`seetell learn export`: export runs as a model."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from seetell.errors import DatasetError
-
-_COMPARED = 16  # images, and as many texts, on which bundle and checkpoints must agree
+Reports = Mapping[str, Mapping[str, Any]]
 
 
 def export(
-    runs: Annotated[list[Path], typer.Argument(help="A run's folder; several that share an encoder become a model.")],
-    out: Annotated[Path, typer.Option("--out", help="The bundle's folder.")],
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs that share an encoder; they become one model.")],
+    out: Annotated[Path, typer.Option("--out", help="The model's folder.")],
     data: Annotated[
-        list[str] | None, typer.Option("--data", help="Real images to compare and measure on; the runs' own data.")
+        list[str] | None,
+        typer.Option("--data", help="A dataset to compare and measure on; by default the runs' own."),
     ] = None,
     split: Annotated[str, typer.Option(help="Which split of it.")] = "val",
-    measure: Annotated[int, typer.Option(help="Score the bundle on so many images; 0: on none.")] = 0,
-    smaller: Annotated[str, typer.Option(help="fp16 or int8: round the weights, and say what it costs.")] = "",
+    measure: Annotated[int | None, typer.Option(min=1, help="Score the model on this many images.")] = None,
+    quantize: Annotated[
+        str | None, typer.Option(help="Store the weights as int8 or float16, and measure the effect.")
+    ] = None,
     rerank_weight: Annotated[
         float | None,
-        typer.Option(help="Captioner with a retriever: how much it counts that the retriever finds a caption to fit."),
+        typer.Option(help="With a captioner and a retriever: weight of image–text similarity in re-ranking captions."),
     ] = None,
     uncertain_below: Annotated[
         float | None,
-        typer.Option(help="With --rerank-weight: the fit below which a caption is called uncertain."),
+        typer.Option(help="With --rerank-weight: mark captions whose similarity is below this value as uncertain."),
     ] = None,
     retry_below: Annotated[
         float | None,
-        typer.Option(
-            help="With --rerank-weight: images whose caption fits less are told again, with words that fit them."
-        ),
+        typer.Option(help="With --rerank-weight: re-caption images whose similarity is below this value."),
     ] = None,
-    beside: Annotated[
-        str, typer.Option(help="A bundle whose other heads are kept: runs take the place of its own of their kind.")
-    ] = "",
-    name: Annotated[str, typer.Option(help="What the bundle is called; the folder's name.")] = "",
+    base: Annotated[
+        str | None, typer.Option(help="A model whose other heads are kept; runs replace its heads of their kind.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The model's name; by default the folder's.")] = None,
     about: Annotated[str, typer.Option(help="A sentence about it.")] = "",
-    licence: Annotated[str, typer.Option(help="Under which others may use it.")] = "not stated",
-    replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of another bundle.")] = False,
+    licence: Annotated[str, typer.Option(help="The licence under which others may use it.")] = "not stated",
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing model.")] = False,
 ) -> None:
-    """Make a bundle of trained runs, once it is seen to do what they do."""
+    """Export trained runs as one model, after verifying that it matches the checkpoints."""
     from seetell.bundle import Bundle
-    from seetell.bundle.registry import find
-    from seetell.evaluation import evaluate_bundle, spread
-    from seetell.learn.export import USUAL, ModelInfo, like, open_runs
-    from seetell.learn.export import export as make
-    from seetell.learn.training.run import open_data
+    from seetell.bundle.registry import find_bundle
+    from seetell.learn.exporting import ExportOptions, ModelInfo
+    from seetell.learn.exporting import export as export_runs
     from seetell.progress import for_terminal
-    from seetell.runtime import Model
 
-    other = Bundle.open(find(beside)) if beside else None
-    smaller = smaller or (like(other) if other is not None else "")
-    trained = open_runs(runs)
-    specs = data or list(dict.fromkeys(spec for one in trained for spec in one.data))
-    dataset = open_data(specs)
-    records = dataset.split(split)
-    if not records:
-        raise DatasetError(
-            f"there is nothing in the split {split!r}",
-            where=dataset.name,
-            remedy="Choose another with --split; bundle and checkpoints are compared on it",
-        )
-    some = spread(records, _COMPARED)
-    seen = [record.image for record in spread(dataset.split("train"), USUAL)]
-    texts = [caption for record in some for caption in record.captions[:1]]
-    images = measure or (500 if smaller else 0)
-    progress = for_terminal()
-
-    def score(model: Model) -> dict[str, Any]:
-        return evaluate_bundle(model, dataset, split, limit=images, meteor=False, progress=progress)
-
-    bundle, loss = make(
-        trained,
-        out,
-        ModelInfo(name or out.name.lower(), about, licence, tuple(specs)),
-        images=[record.image for record in some],
-        texts=texts,
-        smaller=smaller,
+    options = ExportOptions(
+        quantize=quantize,
         rerank_weight=rerank_weight,
         uncertain_below=uncertain_below,
-        retry=None if retry_below is None else (retry_below, seen),
-        measure=(score, ", ".join(specs), split) if images else None,
-        beside=other,
+        retry_below=retry_below,
+        base=Bundle.open(find_bundle(base)) if base else None,
         replace=replace,
-        say=lambda line: typer.echo(line, err=True),
     )
+    info = ModelInfo(name or out.name.lower(), about, licence)
+    exported = export_runs(
+        runs, out, info=info, data=data, split=split, measure=measure, options=options, progress=for_terminal()
+    )
+    bundle, cost = exported.bundle, exported.quantization
     kinds = ", ".join(bundle.manifest.kinds)
     typer.echo(f"{out}: {kinds}; {bundle.size / 1e6:.1f} MB; fingerprint {bundle.fingerprint[:16]}")
-    if loss is not None:
-        typer.echo(f"{loss.bytes_before / 1e6:.1f} MB became {loss.bytes_after / 1e6:.1f} MB. Scores before → after:")
-        for kind, report in loss.before.items():
-            for line in _changes(report["metrics"], loss.after[kind]["metrics"]):
-                typer.echo(f"  {kind}: {line}")
+    if cost is not None:
+        typer.echo(f"{cost.bytes_before / 1e6:.1f} MB → {cost.bytes_after / 1e6:.1f} MB. Scores before → after:")
+        for line in _changes(cost.before, cost.after):
+            typer.echo(f"  {line}")
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> list[str]:
+def _changes(before: Reports, after: Reports) -> list[str]:
+    from seetell.metrics.flatten import flatten_metrics
+
     lines = []
-    for key, value in before.items():
-        if isinstance(value, dict):
-            lines += _changes(value, after[key], f"{prefix}{key}.")
-        elif isinstance(value, int | float):
-            lines.append(f"{prefix}{key} {value:.2f} → {after[key]:.2f} ({after[key] - value:+.2f})")
+    for kind, report in before.items():
+        now = flatten_metrics(after[kind]["metrics"])
+        for key, value in flatten_metrics(report["metrics"]).items():
+            lines.append(f"{kind}: {key} {value:.2f} → {now[key]:.2f} ({now[key] - value:+.2f})")
     return lines

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-SHOWN = 20  # of the unreadable images, how many a text report lists
+SHOWN = 20  # unreadable images listed in a text report
 
 
 def features(
@@ -16,54 +16,59 @@ def features(
     encoder: Annotated[
         str,
         typer.Option(
-            help="A timm network, and after an @ its weights: a file, or hub to download them; nothing where pip "
-            "installed them. For example vgg16@vgg16.safetensors, resnet50@hub."
+            help="A timm network, optionally with its weights after an @: a file, or `hub` to download them. For example "
+            "vgg16@vgg16.safetensors, resnet50@hub."
         ),
     ] = "tf_efficientnet_lite2",
     layout: Annotated[
         list[str] | None,
         typer.Option(
-            help="pooled, grid (the default), grid:STAGE, levels, grid+levels, full_network; may be repeated: one pass."
+            help="pooled, grid (the default), grid:STAGE, levels, grid+levels or full_network; may be repeated."
         ),
     ] = None,
-    crops: Annotated[int, typer.Option(help="1, or 10: corners, centre and their mirror images, averaged.")] = 1,
+    crops: Annotated[int, typer.Option(help="1, or 10: the mean over corners, centre and their mirror images.")] = 1,
     view: Annotated[
-        str, typer.Option(help="Of one crop: centre, the square in the middle, or whole, the image squashed.")
+        str, typer.Option(help="With one crop: centre (the central square) or whole (the image squashed to a square).")
     ] = "centre",
-    mirrored: Annotated[bool, typer.Option("--mirrored", help="Of the images' mirror images instead.")] = False,
-    size: Annotated[int, typer.Option(min=0, help="The square's side in pixels; 0: the network's own.")] = 0,
-    split: Annotated[list[str] | None, typer.Option(help="Only this split's images; may be repeated.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many images.")] = None,
-    store: Annotated[
-        Path | None, typer.Option(help="The folder of feature stores; $SEETELL_STORE, or in the user's cache.")
+    mirrored: Annotated[bool, typer.Option("--mirrored", help="Encode the mirrored images instead.")] = False,
+    size: Annotated[
+        int | None, typer.Option(min=1, help="The square's side in pixels; by default the network's own.")
     ] = None,
-    precision: Annotated[str, typer.Option(help="float16 or float32, on disk.")] = "float16",
-    batch: Annotated[int | None, typer.Option(min=1, help="Images that the network sees at once.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads to use; one for each core.")] = None,
+    split: Annotated[list[str] | None, typer.Option(help="Only this split's images; may be repeated.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Encode only the first images, this many.")] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="The folder of feature stores; by default $SEETELL_STORE, or the user's cache folder."),
+    ] = None,
+    precision: Annotated[str, typer.Option(help="Of the values on disk: float16 or float32.")] = "float16",
+    batch: Annotated[int | None, typer.Option(min=1, help="Images per batch.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one per usable core.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with everything in full.")] = False,
 ) -> None:
-    """Encode a dataset's images, once, into the features that models are trained on.
+    """Encode a dataset's images into the features that models are trained on.
 
-    Images that are in the store already are not encoded again; killed at any moment, a second run continues.
-    Images that cannot be read are skipped, and listed at the end.
+    Images in the store are not encoded again; interrupt it at any time, and a second run continues. Images that cannot
+    be read are skipped, and listed at the end.
     """
     import json
 
     from seetell.data import open_dataset
     from seetell.errors import DatasetError, SeetellError
     from seetell.learn.encoders import PRECISIONS, Encoder, encode_dataset
+    from seetell.learn.encoders.devices import find_device
     from seetell.progress import for_terminal
 
     if crops not in (1, 10):
         raise SeetellError(f"crops is {crops}, but must be 1 or 10", where="--crops")
     if precision not in PRECISIONS:
         raise SeetellError(f"precision is {precision!r}, but must be {' or '.join(PRECISIONS)}", where="--precision")
+    find_device(device)
     opened = open_dataset(dataset)
     records = [record for record in opened.records if not split or record.split in split][:limit]
     if not records:
         known = sorted({record.split or "(none)" for record in opened.records})
-        raise DatasetError("no image is left to encode", where=dataset, remedy=f"Its splits are {', '.join(known)}")
+        raise DatasetError("there is no image to encode", where=dataset, remedy=f"Its splits are {', '.join(known)}")
     loaded = Encoder.load(encoder)
     for note in loaded.notes:
         typer.echo(f"{loaded.name}: {note}", err=True)
@@ -72,14 +77,13 @@ def features(
         loaded,
         layout or ["grid"],
         root=store,
-        preparation=loaded.preparation("ten" if crops == 10 else "centre", view=view, size=size),
+        preparation=loaded.preparation("ten" if crops == 10 else "centre", view=view, size=size or 0),
         precision=precision,
         mirrored=mirrored,
         batch_size=batch,
         threads=threads,
         device=device,
         progress=for_terminal(),
-        say=lambda line: typer.echo(line, err=True),
     )
     if as_json:
         typer.echo(json.dumps(_as_json(report), ensure_ascii=False))

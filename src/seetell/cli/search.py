@@ -1,82 +1,103 @@
-"""`seetell search`: images found by words, by likeness, by tags."""
+"""`seetell search`: find images by text, by example and by tags."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seetell.cli.images import BundleName
-from seetell.cli.library_options import LibraryPath
+from seetell.cli.exit_codes import ExitCode
+from seetell.cli.options import LibraryPath, ModelName
 from seetell.errors import SeetellError
 
 if TYPE_CHECKING:
-    from seetell.library import Found
+    from seetell.library import Found, Results
+
+
+class Rank(StrEnum):
+    """What results are ranked by."""
+
+    TOGETHER = "together"
+    EMBEDDING = "embedding"
 
 
 def search(
-    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="A sentence, or words.")] = "",
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence, or words.")] = "",
     library: LibraryPath = None,
-    bundle: BundleName = "",
-    k: Annotated[int, typer.Option("-k", min=1, max=10_000, help="How many.")] = 10,
-    like: Annotated[Path | None, typer.Option(help="Images like this one.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only images with this tag; may be repeated.")] = None,
-    not_tag: Annotated[list[str] | None, typer.Option(help="No images with this tag; may be repeated.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="Only images in this folder, however deep.")] = None,
-    since: Annotated[str, typer.Option(help="Only newer ones: 2024, 2024-05-17, 7d, 36h.")] = "",
-    rank: Annotated[str, typer.Option(help="together: by embedding and words; embedding: by it alone.")] = "together",
-    everything: Annotated[bool, typer.Option("--all", help="The nearest, too, that do not match.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line; always -k of them.")] = False,
-    open_: Annotated[bool, typer.Option("--open", help="Open the best one.")] = False,
-    copy_to: Annotated[Path | None, typer.Option(help="Copy what matches into this folder.")] = None,
-    sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG) of what matches.")] = None,
+    model: ModelName = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=10_000, help="How many results.")] = 10,
+    like: Annotated[Path | None, typer.Option(metavar="IMAGE", help="Find images that look like this one.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="Only images with this tag; repeatable.")] = None,
+    not_tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Only images without this tag; repeatable.")
+    ] = None,
+    folder: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Only images below this folder.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only images since then: 2024, 2024-05-17, 36h, 7d.")
+    ] = None,
+    rank: Annotated[Rank, typer.Option(help="Rank by embedding and words together, or by embedding.")] = Rank.TOGETHER,
+    everything: Annotated[bool, typer.Option("--all", help="Show the nearest images even if none matches.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line, matching or not.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open the best result.")] = False,
+    copy_to: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Copy the matching images here.")] = None,
+    sheet: Annotated[Path | None, typer.Option(metavar="PNG", help="Write a contact sheet of the matches.")] = None,
 ) -> None:
-    """Find images. Relevance is the probability that an image is what was asked for; shown are those above one half.
+    """Find images in a library.
 
-    With --json: {"path", "relevance", "matches", "caption", "tags"}.
+    Relevance is the probability that an image is what was searched for; matches have at least 50%.
+    With --json, a result per line: {"path", "relevance", "matches", "caption", "tags"}.
     """
-    from seetell.cli.library_options import image_row, moment
+    from seetell.cli.since import parse_since
     from seetell.library import Library
-    from seetell.library.exporting import json_line, shown
 
     if not (text.strip() or like or tag or not_tag or folder or since):
-        raise SeetellError("nothing was asked for", remedy="Give a text, --like, --tag, --folder or --since")
-    if rank not in ("together", "embedding"):
-        raise SeetellError(f"there is no rank {rank!r}", where="--rank", remedy="Choose together or embedding")
-    with Library.open(library, bundle=bundle or None, create=False) as opened:
+        raise SeetellError("there is nothing to search for", remedy="Give a text, --like, --tag, --folder or --since")
+    with Library.open(library, bundle=model, create=False) as opened:
         results = opened.search(
             text,
             like=like,
             tags=tag or (),
             not_tags=not_tag or (),
             folder=folder,
-            since=moment(since),
+            since=parse_since(since),
             k=k,
-            rank="embedding" if rank == "embedding" else "together",
+            rank=rank.value,
         )
     if results.unknown:
-        typer.echo(f"seetell: words that nothing here knows: {', '.join(results.unknown)}", err=True)
+        typer.echo(f"seetell: words unknown to this library: {', '.join(results.unknown)}", err=True)
     chosen: Sequence[Found] = results if everything else results.matching
-    if as_json:
-        for found in results:
-            row = image_row(found.image)
-            typer.echo(json_line({"path": row.pop("path"), **_measures(found), **row}))
-    elif chosen:
-        for found in chosen:
-            typer.echo(f"{found.relevance:4.0%}  {shown(found.image.path)}\n      {found.image.caption}")
-    else:
-        near = f"; the nearest is {results[0].relevance:.0%} likely (--all shows it)" if results else ""
-        typer.echo(f"nothing here matches{near}")
+    printed = _print_json(results) if as_json else _print_text(chosen, results)
     if sheet is not None and chosen:
         _write_sheet(chosen, sheet, text)
     if copy_to is not None:
         typer.echo(f"seetell: {_copy(chosen, copy_to)} images copied to {copy_to}", err=True)
     if open_ and chosen:
         typer.launch(str(chosen[0].image.readable_file() or chosen[0].image.path))
+    if not printed:
+        raise typer.Exit(ExitCode.NOTHING_FOUND)
 
 
-def _measures(found: "Found") -> dict[str, object]:
-    return {"relevance": round(found.relevance, 6), "matches": found.matches}
+def _print_json(results: "Results") -> int:
+    from seetell.cli.library_output import image_row
+    from seetell.library.exporting import json_line
+
+    for found in results:
+        row = image_row(found.image)
+        measures = {"relevance": round(found.relevance, 6), "matches": found.matches}
+        typer.echo(json_line({"path": row.pop("path"), **measures, **row}))
+    return len(results)
+
+
+def _print_text(chosen: "Sequence[Found]", results: "Results") -> int:
+    from seetell.library.exporting import shown
+
+    for found in chosen:
+        typer.echo(f"{found.relevance:4.0%}  {shown(found.image.path)}\n      {found.image.caption}")
+    if not chosen:
+        nearest = f"; the nearest has a relevance of {results[0].relevance:.0%} (--all shows it)" if results else ""
+        typer.echo(f"nothing matches{nearest}")
+    return len(chosen)
 
 
 def _write_sheet(chosen: "Sequence[Found]", sheet: Path, title: str) -> None:
@@ -99,25 +120,25 @@ def _write_sheet(chosen: "Sequence[Found]", sheet: Path, title: str) -> None:
 
 
 def _copy(chosen: "Sequence[Found]", folder: Path) -> int:
-    """Copy images; one whose name is taken by another gets a number, one that is there already is left."""
-    import os
+    """Copy images; a number is added to a name that another image has, and a copy that exists is kept."""
     import shutil
+
+    from seetell.files import replacing
 
     copied = 0
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for found in chosen:
-            source = found.image.readable_file()
-            if source is None:
-                continue
-            target, number = folder / source.name, 2
-            while target.exists() and target.stat().st_size != found.image.bytes:
-                target, number = folder / f"{source.stem}-{number}{source.suffix}", number + 1
-            if not target.exists():
-                part = target.with_name(f".{target.name}.part")
-                shutil.copy2(source, part)
-                os.replace(part, target)
-                copied += 1
     except OSError as error:
-        raise SeetellError(f"this cannot be copied to: {error.strerror}", where=str(folder)) from None
+        raise SeetellError(f"this folder cannot be made: {error.strerror}", where=str(folder)) from None
+    for found in chosen:
+        source = found.image.readable_file()
+        if source is None:
+            continue
+        target, number = folder / source.name, 2
+        while target.exists() and target.stat().st_size != found.image.bytes:
+            target, number = folder / f"{source.stem}-{number}{source.suffix}", number + 1
+        if not target.exists():
+            with replacing(target) as part:
+                shutil.copy2(source, part)
+            copied += 1
     return copied

@@ -1,46 +1,52 @@
-"""`seetell tag`: what is in images."""
+"""`seetell tag`: label what images show."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seetell.cli.images import BundleName, ImagePaths, Threads
+from seetell.cli.options import AsJson, ImagePaths, ModelName, Quiet, Threads
+
+if TYPE_CHECKING:
+    from seetell.runtime import TagResult
 
 
 def tag(
     paths: ImagePaths,
-    bundle: BundleName = "",
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
-    threshold: Annotated[float, typer.Option(min=0, max=1, help="The least confidence; 0: as the bundle says.")] = 0.0,
-    top: Annotated[int, typer.Option(min=0, help="At most so many tags; 0: as the bundle says.")] = 0,
-    threads: Threads = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    model: ModelName = None,
+    as_json: AsJson = False,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Lowest confidence of a tag; set by the model by default.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="Most tags per image; set by the model by default.")
+    ] = None,
+    threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Tag images.
-
-    Exits with 0 if every image was read, 3 if some were not, 1 if none was.
-    """
-    import json
-    import sys
-
-    from seetell.cli.images import finish, listed
-    from seetell.progress import SILENT, for_terminal
+    """Tag images: a line per image."""
+    from seetell.cli.images import find_images, progress_with_output, report_unreadable
     from seetell.runtime import open_model
 
-    images = listed(paths)
-    progress = SILENT if quiet or sys.stdout.isatty() or not sys.stderr.isatty() else for_terminal()
-    failed = 0
-    with open_model(bundle or None, threads=threads or None) as model:
-        for result in model.tagger(images, threshold=threshold or None, top=top or None, progress=progress):
-            failed += result.error is not None
-            if as_json and result.error is not None:
-                typer.echo(json.dumps({"path": result.name, "error": str(result.error)}, ensure_ascii=False))
-            elif as_json:
-                tags = [{"label": each.label, "confidence": round(each.confidence, 4)} for each in result.tags]
-                typer.echo(json.dumps({"path": result.name, "tags": tags}, ensure_ascii=False))
-            elif result.error is not None:
-                typer.echo(f"{result.name}\t! {result.error.problem}")
-            else:
-                tags_text = ", ".join(f"{each.label} {100 * each.confidence:.0f} %" for each in result.tags)
-                typer.echo(f"{result.name}\t{tags_text or '(nothing it knows)'}")
-    finish(len(images), failed)
+    images, problems = find_images(paths)
+    unreadable = 0
+    with open_model(model, threads=threads) as opened:
+        for result in opened.tagger(images, threshold=threshold, top=top, progress=progress_with_output(quiet=quiet)):
+            unreadable += result.error is not None
+            typer.echo(_as_json(result) if as_json else _as_text(result))
+    report_unreadable(len(images), unreadable, problems)
+
+
+def _as_text(result: "TagResult") -> str:
+    if result.error is not None:
+        return f"{result.name}\t! {result.error.problem}"
+    tags = ", ".join(f"{each.label} {each.confidence:.0%}" for each in result.tags)
+    return f"{result.name}\t{tags or '(no tags)'}"
+
+
+def _as_json(result: "TagResult") -> str:
+    import json
+
+    if result.error is not None:
+        return json.dumps({"path": result.name, "error": str(result.error)}, ensure_ascii=False)
+    tags = [{"label": each.label, "confidence": round(each.confidence, 4)} for each in result.tags]
+    return json.dumps({"path": result.name, "tags": tags}, ensure_ascii=False)

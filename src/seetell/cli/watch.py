@@ -1,35 +1,34 @@
-"""`seetell watch`: a library that stays current, and tells when an image comes that was waited for."""
+"""`seetell watch`: keep a library current, and report new images that match a text."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from seetell.cli.images import BundleName, Threads
-from seetell.cli.library_options import LibraryPath
+from seetell.cli.options import LibraryPath, ModelName, Threads
 
 
 def watch(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders.")],
     library: LibraryPath = None,
-    bundle: BundleName = "",
-    alert: Annotated[list[str] | None, typer.Option(help="Print a JSON line for a new image that matches.")] = None,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks at the folders.")] = 2.0,
-    threads: Threads = 0,
+    model: ModelName = None,
+    alert: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Print new images that match; repeatable.")
+    ] = None,
+    every: Annotated[float, typer.Option(min=0.1, max=86_400, help="Seconds between two scans of the folders.")] = 2.0,
+    threads: Threads = None,
 ) -> None:
-    """Keep a library current until Ctrl-C; what it does is told on standard error, alerts on standard output.
+    """Keep a library current until Ctrl-C.
 
-    An alert is {"alert", "relevance", "path", "caption", "tags"}. What lies in a folder when it is first watched is
-    indexed, but not new.
+    Alerts go to standard output, a JSON object per line: {"alert", "relevance", "path", "caption", "tags"}. Everything
+    else goes to standard error. Images that are in a folder when it is first watched are indexed, but are not new.
     """
-    from seetell.cli.library_options import image_row, interruptible
+    from seetell.cli.interrupt import interruptible
+    from seetell.cli.library_output import image_row
     from seetell.library import Library, Sighting
     from seetell.library.exporting import json_line, shown
 
-    with (
-        Library.open(library, bundle=bundle or None, mend=True, threads=threads or None) as opened,
-        interruptible() as stop,
-    ):
+    with Library.open(library, bundle=model, mend=True, threads=threads) as opened, interruptible() as stop:
         reported: set[str] = set()
         for seen in opened.watch(folders, alerts=alert or (), every=every, stop=stop):
             if isinstance(seen, Sighting):
@@ -42,5 +41,5 @@ def watch(
                     typer.echo(line, err=True)
                     reported.add(line)
             if seen.told or seen.linked or seen.forgotten:
-                what = f"{seen.told} new, {seen.linked} moved or copied, {seen.forgotten} gone"
-                typer.echo(f"seetell: {what}", err=True)
+                changes = f"{seen.told} new, {seen.linked} moved or copied, {seen.forgotten} removed"
+                typer.echo(f"seetell: {changes}", err=True)

@@ -1,63 +1,63 @@
-"""The check of a dataset: what is in it, what is wrong with it, and whether anything is left to use."""
+"""The check of a dataset: what it holds, what is wrong with it, and whether anything usable is left."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from typing import Any
 
 from seetell.data.dataset import Dataset, Skipped
 from seetell.data.records import NO_SUCH_FILE, Record
 from seetell.errors import ImageError
+from seetell.files import content_hash
 from seetell.progress import SILENT, Progress
+from seetell.util import usable_cores
 
-SHOWN = 20  # of a long list, how much a text report shows
+SHOWN = 20  # entries of a long list in a text report
 
 
 @dataclass(frozen=True, slots=True)
 class SplitCount:
-    """How much one split holds; "" is the images in none."""
+    """The size of a split; "" stands for images in none."""
 
     split: str
     images: int
     captions: int
-    labels: int  # all images' together
-    duplicates: int | None  # images whose bytes an earlier one of the split has too; None when none was read
+    labels: int  # of all images together
+    duplicates: int | None  # images with the same bytes as an earlier one of the split; None if none was read
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """Captions, or labels, of an image."""
+class CountRange:
+    """How many captions, or labels, an image has."""
 
-    least: int
+    minimum: int
     mean: float
-    most: int
+    maximum: int
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What `check` found.
+    """The result of `check`.
 
     Args:
-        name: the dataset's.
-        splits: counts per split, the images in none last.
-        captions: per image; None when there is not one caption.
-        labels: per image; None when there is not one label.
-        classes: how many different labels there can be.
-        training_vocabulary: different words in the training split's captions.
+        name: of the dataset.
+        splits: counts per split, images in none last.
+        captions: per image; None if there are no captions.
+        labels: per image; None if there are no labels.
+        classes: the number of different labels.
+        training_vocabulary: different words in the captions of the training split.
         vocabulary: different words in all captions.
-        images_read: whether images were read and decoded; if not, the next two say nothing.
+        images_read: whether images were read and decoded; if not, the next two are empty.
         unreadable: missing or damaged images, and why.
-        in_two_splits: groups of images that have the same bytes but not the same split, as (split, image).
-        skipped: lines that the reader left out, and why.
-        notes: decisions the reader took.
+        in_two_splits: groups of images with the same bytes in different splits, as (split, image).
+        skipped: lines that the reader skipped, and why.
+        notes: decisions of the reader.
     """
 
     name: str
     splits: tuple[SplitCount, ...]
-    captions: Spread | None
-    labels: Spread | None
+    captions: CountRange | None
+    labels: CountRange | None
     classes: int
     training_vocabulary: int
     vocabulary: int
@@ -73,11 +73,11 @@ class CheckReport:
 
     @property
     def usable(self) -> bool:
-        """Whether anything is left to learn from or to be measured on."""
+        """Whether any image can be read."""
         return self.images > len(self.unreadable)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, ready for `json.dumps`."""
+        """The whole report, for `json.dumps`."""
         return {
             "dataset": self.name,
             "usable": self.usable,
@@ -98,19 +98,23 @@ class CheckReport:
         }
 
     def lines(self, shown: int | None = SHOWN) -> Iterator[str]:
-        """The report as text; of each list `shown` entries, or all of them with None."""
+        """The report as text.
+
+        Args:
+            shown: how many entries of each list; None for all.
+        """
         captions = sum(split.captions for split in self.splits)
         yield f"{self.name}: {_count(self.images, 'image')}, {_count(captions, 'caption')}"
         for split in self.splits:
             labels = f", {_count(split.labels, 'label')}" if split.labels else ""
             twice = f" ({_count(split.duplicates, 'duplicate')})" if split.duplicates else ""
-            name = split.split or "in none"
+            name = split.split or "no split"
             yield f"  {name:<8} {split.images:>9,} images{twice}, {_count(split.captions, 'caption')}{labels}"
         if self.captions:
-            yield f"captions per image: {_spread(self.captions)}"
+            yield f"captions per image: {_range(self.captions)}"
             yield f"vocabulary: {self.training_vocabulary:,} words in the training split, {self.vocabulary:,} in all"
         if self.labels:
-            yield f"labels per image: {_spread(self.labels)}; {_count(self.classes, 'class', 'classes')}"
+            yield f"labels per image: {_range(self.labels)}; {_count(self.classes, 'class', 'classes')}"
         yield from self.notes
         if self.images_read:
             yield from _listed("unreadable or missing images", map(str, self.unreadable), shown)
@@ -122,16 +126,22 @@ class CheckReport:
         if not self.usable:
             yield "Nothing usable is left."
             if self.unreadable and all(entry.reason == NO_SUCH_FILE for entry in self.unreadable):
-                yield "No image is where it is expected. Say where they are: ?images=FOLDER after the dataset."
+                yield "No image is where it is expected. Add their folder to the dataset: ?images=FOLDER"
 
 
 def check(dataset: Dataset, *, progress: Progress = SILENT, images: bool = True) -> CheckReport:
-    """Count a dataset, and read and decode every image of it.
+    """Count a dataset, and read and decode all its images.
 
     Args:
-        dataset: as opened.
-        progress: who is told how far the images are.
+        dataset: from `open_dataset`.
+        progress: follows the reading of images.
         images: whether to read them; counting alone takes seconds.
+
+    Example:
+        >>> from seetell.data import check, open_dataset
+        >>> report = check(open_dataset("scenes:8"))
+        >>> report.images, report.usable, report.captions.mean
+        (8, True, 5.0)
     """
     records = dataset.records
     findings = _read_images(records, progress) if images else []
@@ -157,10 +167,10 @@ def check(dataset: Dataset, *, progress: Progress = SILENT, images: bool = True)
 
 
 def _read_images(records: Sequence[Record], progress: Progress) -> list[bytes | Skipped]:
-    """For each record the hash of its image's bytes, or what is wrong with it."""
+    """For each record the hash of its image, or why it cannot be read."""
     findings: list[bytes | Skipped] = []
     bad = 0
-    pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
+    pool = ThreadPoolExecutor(max_workers=min(8, usable_cores()))
     try:
         with progress.task("Reading images", total=len(records), unit="images") as task:
             for finding in pool.map(_read_image, records):
@@ -168,7 +178,7 @@ def _read_images(records: Sequence[Record], progress: Progress) -> list[bytes | 
                 bad += isinstance(finding, Skipped)
                 task.advance(note=f"{bad:,} unreadable" if bad else None)
     finally:
-        pool.shutdown(cancel_futures=True)  # when it is interrupted, what waits is not begun
+        pool.shutdown(cancel_futures=True)  # after an interrupt, start nothing that is still waiting
     return findings
 
 
@@ -181,11 +191,11 @@ def _read_image(record: Record) -> bytes | Skipped:
     except ImageError as error:
         remedy = f". {error.remedy}" if error.remedy else ""
         return Skipped(record.image.name, f"{error.problem}{remedy}")
-    return blake2b(data, digest_size=16).digest()
+    return content_hash(data)
 
 
 def _vocabularies(records: Iterable[Record]) -> tuple[int, int]:
-    """How many different words the training split's captions have, and all captions."""
+    """The number of different words in the captions of the training split, and in all captions."""
     from seetell.text.tokenizers import words
 
     training: set[str] = set()
@@ -213,7 +223,7 @@ def _count_split(name: str, records: Sequence[Record], digests: Sequence[bytes |
 
 
 def _in_two_splits(records: Sequence[Record], digests: Sequence[bytes | None]) -> Iterator[tuple[tuple[str, str], ...]]:
-    """Groups of images with the same bytes that are not all in one split; images in none do no harm."""
+    """Groups of images with the same bytes that are in different splits; images in none do not count."""
     groups: dict[bytes, list[tuple[str, str]]] = {}
     for record, digest in zip(records, digests, strict=False):
         if digest and record.split:
@@ -223,20 +233,20 @@ def _in_two_splits(records: Sequence[Record], digests: Sequence[bytes | None]) -
             yield tuple(group)
 
 
-def _measure(counts: Sequence[int]) -> Spread | None:
+def _measure(counts: Sequence[int]) -> CountRange | None:
     if not any(counts):
         return None
-    return Spread(min(counts), sum(counts) / len(counts), max(counts))
+    return CountRange(min(counts), sum(counts) / len(counts), max(counts))
 
 
 def _count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def _spread(spread: Spread) -> str:
-    if spread.least == spread.most:
-        return f"{spread.least}"
-    return f"{spread.least} to {spread.most}, {spread.mean:.2f} on average"
+def _range(counts: CountRange) -> str:
+    if counts.minimum == counts.maximum:
+        return f"{counts.minimum}"
+    return f"{counts.minimum} to {counts.maximum}, {counts.mean:.2f} on average"
 
 
 def _listed(what: str, entries: Iterable[str], shown: int | None) -> Iterator[str]:

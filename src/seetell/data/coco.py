@@ -1,23 +1,24 @@
-"""MS-COCO: images with about five captions each, and the classes of the things in them.
+"""MS-COCO: images with about five captions each, and the classes of the objects in them.
 
 Lin et al., *Microsoft COCO: common objects in context*, ECCV 2014; Chen et al., *Microsoft COCO captions*, 2015. Read
-from one folder, in which the files may lie at any depth:
+from one folder, with the files at any depth:
 
 - `captions_{train,val}{2014,2017}.json` and `instances_{train,val}{2014,2017}.json`, as published; either kind may be
-  absent. Each image has a class once, however many of its things it shows, in the order of the file's categories.
-- `dataset_coco.json`, Karpathy's captions and splits, which are used where the file is there and no year is asked for;
-  labels still come from `instances_*.json`.
-- the images, in `train2014`, `val2014`, `train2017`, `val2017`. The years hold the same images under other names
-  (`COCO_val2014_000000391895.jpg`, `000000391895.jpg`): where one is not there, the other is used.
+  missing. Each image has a class once, however many such objects it shows, in the order of the categories.
+- `dataset_coco.json`, Karpathy's captions and splits, used if the file exists and no year is given; labels still come
+  from `instances_*.json`.
+- the images, in `train2014`, `val2014`, `train2017`, `val2017`. The years have the same images under different names
+  (`COCO_val2014_000000391895.jpg`, `000000391895.jpg`): if one is missing, the other is used.
 
 Parameters of `coco:PATH?…`:
 
-- `year=2014` or `2017` chooses the published files; without it 2017 is preferred.
-- `test`: with Karpathy's splits `5k`, the default, is all 5,000 test images, and `1k` the first 1,000 of them, the
-  others being in no split. The published files have no test captions: there `1k` and `5k` make that many of the
-  validation images, chosen by the hash of their names, the test split.
-- `restval=extra` puts Karpathy's `restval` images in the split "extra"; by default they are trained on, as most do.
-- `images=FOLDER`: where the images are, if not under PATH.
+- `year=2014` or `2017` selects the published files; 2017 by default.
+- `test`: with Karpathy's splits, `5k` (the default) is all 5,000 test images, and `1k` the first 1,000 of them; the
+  others are then in no split. The published files have no test captions: there, `1k` and `5k` move that many
+  validation images, chosen by the hash of their names, to the test split.
+- `restval=extra` moves Karpathy's `restval` images to the split "extra"; by default they are in the training split, as
+  is usual.
+- `images=FOLDER`: the folder of the images, if they are not below PATH.
 """
 
 import re
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from seetell.data.dataset import Dataset, Skipped
-from seetell.data.files import read_json, tidy
+from seetell.data.files import clean_caption, read_json
 from seetell.data.folders import Folder
 from seetell.data.karpathy import read_karpathy
 from seetell.data.records import ImageFile, Record
@@ -38,13 +39,13 @@ _PUBLISHED = re.compile(r"(captions|instances)_(train|val)(2014|2017)\.json")
 _KARPATHY = re.compile(r"dataset_coco\.json", re.IGNORECASE)
 _IMAGE = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{12})\.jpg", re.IGNORECASE)
 _TESTS = {"1k": 1000, "5k": 5000}
-_STRANGER = "the file does not list its image"
+_UNLISTED = "the file does not list its image"
 
 
 @dataclass(slots=True)
 class _Draft:
     file: str
-    folder: str  # where the image is to be expected: train2017
+    folder: str  # where the image is expected: train2017
     split: str
     captions: list[str] = field(default_factory=list)
     classes: set[int] = field(default_factory=set)
@@ -52,7 +53,7 @@ class _Draft:
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read so far; images by COCO's number, which is the same in all years and in Karpathy's file."""
+    """What has been read so far; images by COCO id, which is the same in all years and in Karpathy's file."""
 
     drafts: dict[int, _Draft] = field(default_factory=dict)
     classes: dict[int, str] = field(default_factory=dict)
@@ -61,7 +62,15 @@ class _Reading:
 
 
 def coco(path: Path, *, images: Path | None = None, year: str = "", test: str = "", restval: str = "train") -> Dataset:
-    """Read COCO from its folder; the module says what the parameters mean."""
+    """Read COCO from its folder.
+
+    Args:
+        path: the folder, or a file in it.
+        images: the folder of the images, if they are elsewhere.
+        year: "2014" or "2017"; Karpathy's splits, or else the latest year, by default.
+        test: "1k" or "5k"; see the module.
+        restval: "train" or "extra".
+    """
     _choose("year", year, ("", "2014", "2017"))
     _choose("test", test, ("", *_TESTS))
     _choose("restval", restval, ("train", "extra"))
@@ -73,7 +82,7 @@ def coco(path: Path, *, images: Path | None = None, year: str = "", test: str = 
     if karpathy:
         _read_karpathy(karpathy[0], reading, restval)
         _shorten_test(reading, _TESTS[test or "5k"])
-        # Both years say the same of the same images: one of them is enough.
+        # Both years have the same labels of the same images: one of them is enough.
         instances = [[file for file in files if file.name.startswith("instances")] for files in published.values()]
         for file in max(instances, key=len, default=[]):
             _read_published(file, reading, split=None)
@@ -83,20 +92,20 @@ def coco(path: Path, *, images: Path | None = None, year: str = "", test: str = 
             raise DatasetError(
                 f"there are no annotations{f' of {year}' if year else ''} in this folder",
                 where=str(folder.root),
-                remedy="They are called captions_train2017.json, instances_train2017.json and so on"
+                remedy="Expected captions_train2017.json, instances_train2017.json and so on"
                 + ("" if year else ", or dataset_coco.json"),
             )
         for file in published[chosen]:
             _read_published(file, reading, split="train" if "train" in file.name else "val")
         if len(published) > 1 and not year:
-            reading.notes.append(f"the annotations of {chosen} are read; year={min(published)} reads the others")
+            reading.notes.append(f"the annotations of {chosen} are used; year={min(published)} selects the others")
         if test:
             _make_test(reading, _TESTS[test], str(path))
     if not image_folder.images:
         raise DatasetError(
             "there are no images in this folder",
             where=str(image_folder.root),
-            remedy=f"Say where they are: coco:{path}?images=FOLDER",
+            remedy=f"Give their folder: coco:{path}?images=FOLDER",
         )
     return _dataset(reading, image_folder)
 
@@ -108,7 +117,7 @@ def _choose(parameter: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def _published(folder: Folder) -> dict[str, list[Path]]:
-    """The published annotation files of each year; of copies, the one nearest the top of the folder."""
+    """The published annotation files of each year; of several copies, the one nearest to the root."""
     found: dict[str, dict[str, Path]] = {}
     for path in folder.named(_PUBLISHED):
         if match := _PUBLISHED.fullmatch(path.name):
@@ -117,7 +126,7 @@ def _published(folder: Folder) -> dict[str, list[Path]]:
 
 
 def _keep(entry: dict[str, Any]) -> Any:
-    """Of an object in a published file, what is needed: outlines make up nine tenths of instances_train2017.json."""
+    """What is needed of an object in a published file: outlines make up 90% of instances_train2017.json."""
     if "image_id" in entry:
         return entry["image_id"], entry.get("category_id"), entry.get("caption"), entry.get("id")
     if "file_name" in entry:
@@ -126,7 +135,7 @@ def _keep(entry: dict[str, Any]) -> Any:
 
 
 def _read_published(path: Path, reading: _Reading, *, split: str | None) -> None:
-    """Add a published file; without a split, only what it says of the images that are known already."""
+    """Add a published file; without a split, only the annotations of images that are already known."""
     content = read_json(path, keep=_keep)
     images, annotations, categories = (
         content.get(key) if isinstance(content, dict) else None for key in ("images", "annotations", "categories")
@@ -142,7 +151,7 @@ def _read_published(path: Path, reading: _Reading, *, split: str | None) -> None
     seen: set[int] = set()
     for position, annotation in enumerate(annotations):
         reason = _add_annotation(annotation, reading, seen)
-        if reason and (split is not None or reason != _STRANGER):
+        if reason and (split is not None or reason != _UNLISTED):
             reading.skipped.append(Skipped(f"{path}:annotations[{position}]", reason))
 
 
@@ -157,21 +166,21 @@ def _add_images(path: Path, images: list[Any], reading: _Reading, split: str) ->
                     draft.split = stricter(draft.split, split)
                     reading.skipped.append(Skipped(where, f"{file} is in train and in val; {draft.split} is kept"))
             case _:
-                reading.skipped.append(Skipped(where, "it has no number or names no file"))
+                reading.skipped.append(Skipped(where, "it has no id or no file name"))
 
 
 def _add_annotation(annotation: Any, reading: _Reading, seen: set[int]) -> str:
-    """Add a caption, or a thing's class; the reason why not, or nothing."""
+    """Add a caption, or the class of an object; returns why it was skipped, or "" if it was not."""
     match annotation:
         case (int(number), _, _, int(_)) if number not in reading.drafts:
-            return _STRANGER
+            return _UNLISTED
         case (int(number), _, str(caption), int(identity)):
             if identity in seen:
-                return f"annotation {identity} came before"
+                return f"annotation {identity} is repeated"
             seen.add(identity)
-            if not tidy(caption):
+            if not clean_caption(caption):
                 return "the caption is empty"
-            reading.drafts[number].captions.append(tidy(caption))
+            reading.drafts[number].captions.append(clean_caption(caption))
         case (int(number), int(category), _, int(_)) if category in reading.classes:
             reading.drafts[number].classes.add(category)
         case _:
@@ -190,7 +199,7 @@ def _read_karpathy(path: Path, reading: _Reading, restval: str) -> None:
 
 
 def _shorten_test(reading: _Reading, count: int) -> None:
-    """Leave the first `count` test images in the test split, the others in none."""
+    """Keep the first `count` test images in the test split, and move the others to none."""
     tests = [draft for draft in reading.drafts.values() if draft.split == "test"]
     for draft in tests[count:]:
         draft.split = ""
@@ -199,13 +208,13 @@ def _shorten_test(reading: _Reading, count: int) -> None:
 
 
 def _make_test(reading: _Reading, count: int, where: str) -> None:
-    """Make `count` validation images the test split: those whose names have the lowest hashes."""
+    """Move `count` validation images, those whose names have the lowest hashes, to the test split."""
     held_out = [draft for draft in reading.drafts.values() if draft.split == "val"]
     if len(held_out) <= count:
         raise DatasetError(
             f"a test of {count:,} cannot be taken from {len(held_out):,} validation images",
             where=where,
-            remedy="Choose test=1k, year=2014, or put Karpathy's dataset_coco.json beside the annotations",
+            remedy="Choose test=1k, year=2014, or add Karpathy's dataset_coco.json to the folder",
         )
     for draft in sorted(held_out, key=lambda draft: sha256(draft.file.encode("utf-8", "surrogatepass")).digest())[
         :count
@@ -226,7 +235,7 @@ def _dataset(reading: _Reading, images: Folder) -> Dataset:
 
 
 def _find(draft: _Draft, images: Folder) -> Path:
-    """The image's file: in the folder that the annotations name, else anywhere, else by its name in other years."""
+    """The image file: in the folder that the annotations name, else anywhere, else under its name in the other year."""
     names = [draft.file]
     if match := _IMAGE.fullmatch(draft.file):
         names += [f"{match[1]}.jpg", f"COCO_train2014_{match[1]}.jpg", f"COCO_val2014_{match[1]}.jpg"]

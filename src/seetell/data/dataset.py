@@ -1,4 +1,4 @@
-"""A dataset: records, the classes its labels come from, and what its reader had to leave out."""
+"""A dataset: records, the classes of its labels, and what its reader skipped."""
 
 import os
 from collections import Counter
@@ -13,7 +13,12 @@ from seetell.errors import DatasetError
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something a reader left out: `where` is `file:line` (or the entry of a JSON file), `reason` a phrase."""
+    """Something that a reader skipped.
+
+    Args:
+        where: `file:line`, or the entry of a JSON file.
+        reason: why, as a phrase.
+    """
 
     where: str
     reason: str
@@ -27,11 +32,17 @@ class Dataset:
     """Records under one name.
 
     Args:
-        name: what it is called in reports, `flickr8k` for instance.
-        records: every image once, in the order of the annotations.
-        skipped: everything the reader left out, and why.
-        classes: every label there can be, in the dataset's own order (alphabetical where it has none).
-        notes: decisions the reader took that a person should know of, such as a split that it made itself.
+        name: its name in reports, for example `flickr8k`.
+        records: one per image, in the order of the annotations.
+        skipped: everything that the reader skipped, and why.
+        classes: all labels, in the order of the dataset (alphabetical if it has none).
+        notes: decisions of the reader that people should know, such as a split that it made itself.
+
+    Example:
+        >>> from seetell.data import open_dataset
+        >>> dataset = open_dataset("scenes:40")
+        >>> len(dataset.split("train")), len(dataset.split("test"))
+        (32, 4)
     """
 
     name: str
@@ -41,22 +52,24 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     def split(self, name: str) -> list[Record]:
-        """The records of one split; "" is those in none."""
+        """The records of one split; "" gives those in none."""
         return [record for record in self.records if record.split == name]
 
     def label_order(self, split: str = "train") -> list[str]:
-        """Labels from the most to the least frequent in `split`, ties alphabetically; a label that never occurs
-        there is left out."""
+        """The labels of a split from the most to the least frequent, ties in alphabetical order."""
         counts = Counter(label for record in self.records if record.split == split for label in record.labels)
         return sorted(counts, key=lambda label: (-counts[label], label))
 
 
 def union(datasets: Sequence[Dataset]) -> Dataset:
-    """Several datasets as one, in their order.
+    """Join datasets, keeping their order.
 
-    A key that occurs in more than one of them gets its dataset's name before it (`flickr8k/a.jpg`). An image file that
-    is held out in one and not in another is dropped from the other and reported among `skipped`, so that nothing which
-    is tested on is ever trained on; likewise test takes an image from val.
+    Keys that occur in several of them are prefixed with the name of their dataset (`flickr8k/a.jpg`). An image that is
+    held out in one dataset and not in another is dropped from the other and reported among `skipped`, so that no test
+    image is ever trained on; likewise, test wins over val.
+
+    Args:
+        datasets: at least one.
     """
     if not datasets:
         raise DatasetError("there is no dataset to join")
@@ -64,7 +77,7 @@ def union(datasets: Sequence[Dataset]) -> Dataset:
         return datasets[0]
     names = _distinct([dataset.name for dataset in datasets])
     keys = Counter(record.key for dataset in datasets for record in dataset.records)
-    strictest: dict[str, tuple[str, str]] = {}  # an image → its strictest split, and whose it is
+    strictest: dict[str, tuple[str, str]] = {}  # an image → its strictest split, and the dataset that it is from
     for name, dataset in zip(names, datasets, strict=True):
         for record in dataset.records:
             image = _identity(record.image)
@@ -78,7 +91,7 @@ def union(datasets: Sequence[Dataset]) -> Dataset:
         for record in dataset.records:
             split, owner = strictest[_identity(record.image)]
             if split in HELD_OUT and record.split not in ("", split):
-                reason = f"held out as {split} in {owner}, so not taken as {record.split} from {name}"
+                reason = f"held out as {split} in {owner}, so not used as {record.split} from {name}"
                 skipped.append(Skipped(record.image.name, reason))
                 continue
             shared = keys[record.key] > 1
@@ -88,9 +101,8 @@ def union(datasets: Sequence[Dataset]) -> Dataset:
     return Dataset("+".join(names), tuple(records), tuple(skipped), tuple(classes), tuple(notes))
 
 
-def limited(dataset: Dataset, count: int) -> Dataset:
-    """At most `count` images of each split: those whose keys have the lowest hashes, a fair sample that stays the
-    same, in the dataset's order."""
+def limit_splits(dataset: Dataset, count: int) -> Dataset:
+    """At most `count` images of each split: those whose keys have the lowest hashes, a fair and stable sample."""
     kept: set[str] = set()
     for split in {record.split for record in dataset.records}:
         keys = [record.key for record in dataset.records if record.split == split]
@@ -103,7 +115,7 @@ def limited(dataset: Dataset, count: int) -> Dataset:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The names, with a number after those that came before: table, table-2."""
+    """The names, repeated ones with a number: table, table-2."""
     counts: Counter[str] = Counter()
     distinct = []
     for name in names:
@@ -113,7 +125,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def _identity(image: ImageSource) -> str:
-    """What two records of the same image share; one file may be written in several ways."""
+    """What two records of the same image share, however its path is written."""
     if isinstance(image, ImageFile):
         return os.path.normcase(os.path.abspath(image.path))
     return f"{type(image).__name__} {image.name}"

@@ -1,4 +1,4 @@
-"""Reading annotation files: UTF-8 whatever wrote them, and an error that names the line when they are not."""
+"""Reading annotation files: UTF-8, UTF-16 or JSON, with errors that name the line."""
 
 import codecs
 import json
@@ -12,6 +12,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_bytes(path: Path) -> bytes:
+    """The content of a file."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -21,7 +22,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """A text file's content: UTF-8 with or without a byte order mark, or UTF-16 with one, as spreadsheets write it."""
+    """The content of a text file: UTF-8 with or without a byte order mark, or UTF-16 with one (spreadsheets)."""
     data = read_bytes(path)
     try:
         return data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
@@ -35,18 +36,20 @@ def read_text(path: Path) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    """A text file's lines, so that line n is at n − 1. Only line feeds and carriage returns end a line: the other
-    characters at which `str.splitlines` cuts do occur in captions."""
+    """The lines of a text file; line n has index n − 1.
+
+    Only line feeds and carriage returns end a line: captions contain other characters at which `str.splitlines` cuts.
+    """
     return read_text(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def read_json(path: Path, keep: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """A JSON file's content.
+    """The content of a JSON file.
 
     Args:
         path: the file.
-        keep: for large files: what remains of each object as soon as it is parsed, so that the rest is let go at once.
-            Numbers with a fraction are then left as text, which halves the time.
+        keep: replaces each object as soon as it is parsed, which saves memory in large files. Numbers with a fraction
+            are then left as text, which halves the time.
     """
     text = read_text(path)
     try:
@@ -54,9 +57,14 @@ def read_json(path: Path, keep: Callable[[dict[str, Any]], Any] | None = None) -
     except json.JSONDecodeError as error:
         raise DatasetError(f"it is not valid JSON ({error.msg})", where=f"{path}:{error.lineno}") from None
     except (ValueError, RecursionError) as error:
-        raise DatasetError(f"it is not JSON that can be read ({error})", where=str(path)) from None
+        raise DatasetError(f"this JSON cannot be read ({error})", where=str(path)) from None
 
 
-def tidy(caption: str) -> str:
-    """A caption on one line, without space around it or doubled within it."""
+def clean_caption(caption: str) -> str:
+    """A caption on one line, with single spaces.
+
+    Example:
+        >>> clean_caption(" A dog\\n runs. ")
+        'A dog runs.'
+    """
     return " ".join(caption.split())

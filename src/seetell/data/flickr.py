@@ -1,15 +1,15 @@
-"""What reading Flickr8k and Flickr30k has in common.
+"""The common part of reading Flickr8k and Flickr30k.
 
-Both come in many wrappings. Rather than ask for one, the reader walks the folder once and recognises what is there:
+Both are distributed in many layouts. The reader walks the folder once and recognises what it finds:
 
 - captions, from the first of these that it finds: the published token file (`image.jpg#0`, a tab, the caption); a
   table as Kaggle has it (`captions.txt`, `results.csv`); Karpathy's JSON;
-- splits, likewise: the published lists of images; a table's own column; Karpathy's JSON; and where there is none of
-  these, a split by the hash of the image's name in the published proportions, of which a note tells;
-- images, wherever in the folder they lie.
+- splits, likewise: the published lists of images; the split column of a table; Karpathy's JSON; or else a split by the
+  hash of the image's name in the published proportions, which is noted;
+- images, anywhere in the folder.
 
-A line about an image that is neither in the folder nor in any split is left out and reported. One that a split asks
-for but that is not in the folder stays a record: the check finds it missing.
+A caption of an image that is neither in the folder nor in any split is skipped and reported. An image that a split
+lists but that is not in the folder keeps its record; the check reports it as missing.
 """
 
 import re
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from seetell.data.dataset import Dataset, Skipped
-from seetell.data.files import read_lines, tidy
-from seetell.data.folders import Folder, tidy_path
+from seetell.data.files import clean_caption, read_lines
+from seetell.data.folders import Folder, normalise_path
 from seetell.data.karpathy import read_karpathy
 from seetell.data.records import ImageFile, Record
 from seetell.data.rows import read_rows
@@ -31,7 +31,7 @@ _CAPTION_ID = re.compile(r"(?P<file>.+?)#(?P<number>\d+)[\t ]+(?P<caption>.*)")
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """What tells one of the two datasets from the other."""
+    """How the files of one of the two datasets are recognised."""
 
     name: str
     tokens: re.Pattern[str]
@@ -39,13 +39,13 @@ class Edition:
     karpathy: re.Pattern[str]
     lists: re.Pattern[str]  # its group is the split
     shares: Mapping[str, float]  # of the published splits
-    looked_for: str
+    expected: str
 
 
 @dataclass(slots=True)
 class _Draft:
     captions: list[str] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)  # where each caption was read
+    sources: list[str] = field(default_factory=list)  # the file and line of each caption
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class _Reading:
     def caption(self, file: str, caption: str, where: str) -> None:
         draft = self.drafts.setdefault(file, _Draft())
         draft.captions.append(caption)
-        draft.places.append(where)
+        draft.sources.append(where)
 
     def split(self, file: str, split: str, where: str) -> None:
         before = self.splits.get(file)
@@ -72,12 +72,12 @@ class _Reading:
 
 
 def read_flickr(path: Path, edition: Edition, *, images: Path | None = None) -> Dataset:
-    """Read the dataset in the folder `path`, or that of which `path` is the captions file.
+    """Read Flickr8k or Flickr30k.
 
     Args:
         path: the folder, or the file with the captions.
         edition: which of the two it is.
-        images: where the images are, if not in that folder.
+        images: the folder of the images, if they are elsewhere.
     """
     root = path if path.is_dir() else path.parent
     folder = Folder(root)
@@ -86,7 +86,7 @@ def read_flickr(path: Path, edition: Edition, *, images: Path | None = None) -> 
         raise DatasetError(
             "there are no images in this folder",
             where=str(image_folder.root),
-            remedy=f"Say where they are: {edition.name}:{path}?images=FOLDER",
+            remedy=f"Give their folder: {edition.name}:{path}?images=FOLDER",
         )
     reading = _Reading()
     _read_captions(path if path.is_file() else _annotations(folder, edition), reading)
@@ -99,7 +99,7 @@ def _annotations(folder: Folder, edition: Edition) -> Path:
         if found := folder.named(pattern):
             return found[0]
     raise DatasetError(
-        "there are no captions in this folder", where=str(folder.root), remedy=f"Looked for {edition.looked_for}"
+        "there are no captions in this folder", where=str(folder.root), remedy=f"Expected {edition.expected}"
     )
 
 
@@ -122,7 +122,7 @@ def _read_tokens(path: Path, reading: _Reading) -> None:
         if not match:
             reading.skipped.append(Skipped(where, "not of the form image.jpg#0, a tab, the caption"))
             continue
-        file, caption = _name(match["file"]), tidy(match["caption"])
+        file, caption = _name(match["file"]), clean_caption(match["caption"])
         if not caption:
             reading.skipped.append(Skipped(where, "there is no caption on this line"))
         elif (first := seen.setdefault((file, match["number"], caption), number)) != number:
@@ -140,7 +140,7 @@ def _read_table(path: Path, reading: _Reading) -> None:
             reading.split(file, row.split, where)
         if not row.captions:
             reading.skipped.append(Skipped(where, "there is no caption on this line"))
-        for caption in row.captions:  # two people may write the same sentence: no repetition is left out here
+        for caption in row.captions:  # two people may write the same sentence, so repetitions are kept
             reading.caption(file, caption, where)
 
 
@@ -168,7 +168,7 @@ def _read_splits(folder: Folder, edition: Edition, reading: _Reading) -> None:
         _read_lists(lists, reading)
     elif not reading.splits and (found := folder.named(edition.karpathy)):
         _read_karpathy(found[0], reading, captions=False)
-        reading.notes.append(f"there are no split lists: the splits are those of {found[0].name}")
+        reading.notes.append(f"no split lists: the splits are those of {found[0].name}")
 
 
 def _read_lists(lists: Mapping[str, Path], reading: _Reading) -> None:
@@ -179,7 +179,7 @@ def _read_lists(lists: Mapping[str, Path], reading: _Reading) -> None:
             if not line.strip():
                 continue
             where, name = f"{path}:{number}", _name(line)
-            # Flickr30k's lists name images without the suffix.
+            # Flickr30k's lists omit the suffix of file names.
             file = name if name in reading.drafts else folded.get(name.casefold())
             if file is None:
                 reading.skipped.append(Skipped(where, f"{name} has no captions"))
@@ -202,17 +202,17 @@ def _dataset(edition: Edition, images: Folder, reading: _Reading) -> Dataset:
         split = by_hash(file, edition.shares) if hashed else reading.splits.get(file, "")
         if not found and (hashed or not split):
             reason = f"there is no image {file}"
-            reading.skipped += [Skipped(where, reason) for where in dict.fromkeys(draft.places)]
+            reading.skipped += [Skipped(where, reason) for where in dict.fromkeys(draft.sources)]
             continue
         image = ImageFile(found[0] if found else images.expected(file))
         records.append(Record(file, image, tuple(draft.captions), split=split))
     if hashed:
         shares = "/".join(f"{share:,.0f}" for share in edition.shares.values())
-        reading.notes.append(f"there are no split lists: split by hash of the image's name, {shares} in proportion")
+        reading.notes.append(f"no split lists: split by the hash of the image's name, in the proportion {shares}")
     if copies:
         reading.notes.append(
-            f"{copies:,} images lie in several folders under {images.root}; the copy nearest the top is used, "
-            "or say which with ?images=FOLDER"
+            f"{copies:,} images are in several folders below {images.root}; the copy nearest to the root is used; "
+            "choose with ?images=FOLDER"
         )
     elif images.images > found_in_folder:
         reading.notes.append(f"images in {images.root} without captions: {images.images - found_in_folder:,}")
@@ -220,7 +220,7 @@ def _dataset(edition: Edition, images: Folder, reading: _Reading) -> Dataset:
 
 
 def _name(written: str) -> str:
-    return tidy_path(written).rpartition("/")[2]
+    return normalise_path(written).rpartition("/")[2]
 
 
 def _stem(file: str) -> str:

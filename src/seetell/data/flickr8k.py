@@ -2,8 +2,8 @@
 
 Hodosh, Young & Hockenmaier, *Framing image description as a ranking task*, JAIR 47 (2013). As published (the folders
 `Flicker8k_Dataset` and `Flickr8k_text`), as Kaggle has it (`Images` and `captions.txt`), Karpathy's
-`dataset_flickr8k.json` beside the images, or any mixture of their files in one folder. The token file as published
-also has five lines about an image that does not exist; they are left out and reported.
+`dataset_flickr8k.json` with the images, or any mixture of these files in one folder. The published token file has five
+captions of an image that does not exist; they are skipped and reported.
 """
 
 import re
@@ -19,10 +19,10 @@ FLICKR8K = Edition(
     karpathy=re.compile(r"dataset_flickr8k\.json", re.IGNORECASE),
     lists=re.compile(r"(?:flickr_?8k[._-]?)?(train|dev|val|test)[._-]?(?:images)?\.txt", re.IGNORECASE),
     shares={"train": 6000, "val": 1000, "test": 1000},
-    looked_for="Flickr8k.token.txt, captions.txt and dataset_flickr8k.json",
+    expected="Flickr8k.token.txt, captions.txt and dataset_flickr8k.json",
 )
 
 
 def flickr8k(path: Path, *, images: Path | None = None) -> Dataset:
-    """Read Flickr8k from its folder, or from its captions file; `images` is where the images are, if elsewhere."""
+    """Read Flickr8k from its folder, or from its captions file; `images` is the folder of the images, if elsewhere."""
     return read_flickr(path, FLICKR8K, images=images)

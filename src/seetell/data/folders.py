@@ -1,4 +1,4 @@
-"""What a folder holds, learned in one walk: finding a dataset's images without asking the disk for each."""
+"""The files of a dataset's folder, listed in one walk, and found by the names that annotations use."""
 
 import os
 import re
@@ -14,7 +14,11 @@ _LITTER = ("__MACOSX",)
 
 
 class Folder:
-    """The files under a folder, however deep, by name. Hidden files and folders are passed over."""
+    """The files below a folder, by name; hidden files and folders are skipped.
+
+    Args:
+        root: the folder.
+    """
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
@@ -26,7 +30,7 @@ class Folder:
         self._loose: dict[str, list[tuple[str, str]]] | None = None
         self._folders: list[str] = []
         most = -1
-        self._fullest = ""  # the folder with most images
+        self._fullest = ""  # the folder with the most images
         for parent, names in _walk(root):
             self._folders.append(parent)
             images = 0
@@ -38,32 +42,32 @@ class Folder:
                 most, self._fullest = images, parent
 
     def matches(self, written: str) -> list[Path]:
-        """The files that a table may mean by `written`, the likeliest first.
+        """The files that a table may mean by `written`, the most likely first.
 
-        One that lies exactly there is the only answer. Otherwise it is every file whose full path ends with what is
-        written: a bare name is found in any subfolder, and `images/a.jpg` under a root that is itself called `images`.
-        Failing that, upper and lower case, and composed and decomposed accents, count as the same.
+        A file with exactly this path is the only match. Otherwise, every file whose full path ends with `written`
+        matches: a bare name in any subfolder, `images/a.jpg` below a root that is itself called `images`. If there is
+        none, case and the composition of accents are ignored.
         """
-        parent, _, name = tidy_path(written).rpartition("/")
+        parent, _, name = normalise_path(written).rpartition("/")
         parents = self._parents.get(name, [])
         if parent in parents:
             return [self._path(parent, name)]
-        found = [(place, name) for place in parents if self._ends(place, parent)]
+        found = [(folder, name) for folder in parents if self._ends(folder, parent)]
         if not found:
             found = [
-                (place, actual) for place, actual in self._loosely(name) if self._ends(place, parent, exactly=False)
+                (folder, actual) for folder, actual in self._loosely(name) if self._ends(folder, parent, exactly=False)
             ]
         return [self._path(*each) for each in sorted(found, key=lambda each: (each[0].count("/"), each))]
 
     def expected(self, written: str) -> Path:
-        """Where an image that is not there would be: in the folder that is written, else beside most of the others."""
-        parent, _, name = tidy_path(written).rpartition("/")
+        """The path where a missing image is expected: in the folder that is written, or else with most other images."""
+        parent, _, name = normalise_path(written).rpartition("/")
         if not parent:
             return self._path(self._fullest, name)
-        return self._path(next((place for place in self._folders if self._ends(place, parent)), parent), name)
+        return self._path(next((folder for folder in self._folders if self._ends(folder, parent)), parent), name)
 
     def named(self, pattern: re.Pattern[str]) -> list[Path]:
-        """The files whose whole name matches, nearest the root first."""
+        """The files whose whole name matches, those nearest to the root first."""
         found = [
             (parent.count("/") + bool(parent), parent, name)
             for name, parents in self._parents.items()
@@ -75,22 +79,22 @@ class Folder:
     def _path(self, parent: str, name: str) -> Path:
         return Path(os.path.join(self.root, parent, name))
 
-    def _ends(self, place: str, parent: str, *, exactly: bool = True) -> bool:
+    def _ends(self, folder: str, parent: str, *, exactly: bool = True) -> bool:
         if not parent:
             return True
-        whole = f"{self._full}/{place}".rstrip("/")
+        whole = f"{self._full}/{folder}".rstrip("/")
         return whole.endswith(f"/{parent}") if exactly else _fold(whole).endswith(f"/{_fold(parent)}")
 
     def _loosely(self, name: str) -> list[tuple[str, str]]:
-        if self._loose is None:  # made at the first name that is not there as written
+        if self._loose is None:  # built for the first name without an exact match
             self._loose = {}
             for actual, parents in self._parents.items():
                 self._loose.setdefault(_fold(actual), []).extend((parent, actual) for parent in parents)
         return self._loose.get(_fold(name), [])
 
 
-def tidy_path(written: str) -> str:
-    """A path as tables write it, with forward slashes and without a leading `./`."""
+def normalise_path(written: str) -> str:
+    """A path from a table, with forward slashes and without a leading `./`."""
     written = written.strip().replace("\\", "/")
     while written.startswith("./"):
         written = written[2:]
@@ -102,8 +106,10 @@ def _fold(name: str) -> str:
 
 
 def _walk(root: Path) -> Iterable[tuple[str, list[str]]]:
-    """Every folder under `root` (relative, with forward slashes; "" is the root) and the names of its files. Links to
-    folders are followed, but no folder is entered twice."""
+    """Every folder below `root` (relative, with forward slashes; "" is the root) and the names of its files.
+
+    Links to folders are followed, but no folder is entered twice.
+    """
     waiting, entered = [""], set()
     while waiting:
         parent = waiting.pop()
@@ -125,6 +131,6 @@ def _walk(root: Path) -> Iterable[tuple[str, list[str]]]:
         except OSError as error:
             if not parent:
                 raise DatasetError(f"the folder cannot be read ({error.strerror})", where=str(root)) from None
-            continue  # a subfolder that is closed to us: what lies in it is missing, and the check says so
+            continue  # no permission: the check reports the images of this subfolder as missing
         waiting.extend(sorted(folders, reverse=True))
         yield parent, names

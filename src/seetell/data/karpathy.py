@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from seetell.data.dataset import Skipped
-from seetell.data.files import read_json, tidy
+from seetell.data.files import clean_caption, read_json
 from seetell.errors import DatasetError
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An image of the file. `split` is as written there, `restval` included; `folder` and `coco_id` are COCO's."""
+    """An image of the file; `split` is as written there (`restval` included), `folder` and `coco_id` are for COCO."""
 
     where: str
     file: str
@@ -25,14 +25,14 @@ class Entry:
 
 
 def read_karpathy(path: Path) -> tuple[list[Entry], list[Skipped]]:
-    """The file's images, and what could not be read of it."""
+    """Read one of Karpathy's files: its images, and the entries that were skipped."""
     content = read_json(path)
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
         raise DatasetError(
             'this is not one of Karpathy\'s files: it has no list "images"',
             where=str(path),
-            remedy="They are called dataset_flickr8k.json, dataset_flickr30k.json and dataset_coco.json",
+            remedy="Their names are dataset_flickr8k.json, dataset_flickr30k.json and dataset_coco.json",
         )
     entries: dict[str, Entry] = {}
     skipped: list[Skipped] = []
@@ -40,10 +40,10 @@ def read_karpathy(path: Path) -> tuple[list[Entry], list[Skipped]]:
         where = f"{path}:images[{number}]"
         file = image.get("filename") if isinstance(image, dict) else None
         if not isinstance(file, str) or not file:
-            skipped.append(Skipped(where, "it names no file"))
+            skipped.append(Skipped(where, "there is no file name"))
             continue
         if file in entries:
-            skipped.append(Skipped(where, f"{file} came before"))
+            skipped.append(Skipped(where, f"{file} is repeated"))
             continue
         captions = []
         sentences = image.get("sentences")
@@ -66,10 +66,10 @@ def read_karpathy(path: Path) -> tuple[list[Entry], list[Skipped]]:
 
 
 def _caption(sentence: Any) -> str:
-    """A sentence as it was written or, in copies of the file that were stripped of that, its tokens."""
+    """A sentence as it was written, or its tokens in copies of the file without raw text."""
     if not isinstance(sentence, dict):
         return ""
     raw, tokens = sentence.get("raw"), sentence.get("tokens")
     if isinstance(raw, str):
-        return tidy(raw)
-    return tidy(" ".join(map(str, tokens))) if isinstance(tokens, list) else ""
+        return clean_caption(raw)
+    return clean_caption(" ".join(map(str, tokens))) if isinstance(tokens, list) else ""

@@ -1,4 +1,4 @@
-"""What every reader yields: an image, what is said about it, and the split it belongs to."""
+"""The record that every reader yields: an image, its captions and labels, and its split."""
 
 import os
 import stat
@@ -12,21 +12,21 @@ NO_SUCH_FILE = "there is no such file"
 
 
 class ImageSource(Protocol):
-    """What a record points at: a file, or something that draws itself."""
+    """The image of a record: a file, or an image that is drawn on demand."""
 
     @property
     def name(self) -> str:
-        """How reports call it; for a file, its path."""
+        """Its name in reports; for a file, its path."""
         ...
 
     def read(self) -> bytes:
-        """The encoded image's bytes (JPEG, PNG, …); ImageError when they cannot be had."""
+        """The encoded image (JPEG, PNG, …); raises `ImageError` if it cannot be read."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ImageFile:
-    """An image on disk. Nothing is touched until it is read."""
+    """An image file, opened only when it is read."""
 
     path: Path
 
@@ -36,7 +36,7 @@ class ImageFile:
 
     def read(self) -> bytes:
         try:
-            if not stat.S_ISREG(os.stat(self.path).st_mode):  # reading from a pipe would wait for ever
+            if not stat.S_ISREG(os.stat(self.path).st_mode):  # reading from a pipe would never end
                 raise ImageError("it is not a file", where=self.name)
             return self.path.read_bytes()
         except FileNotFoundError:
@@ -48,7 +48,7 @@ class ImageFile:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where a labelled thing is, in fractions of the image's width and height, from its top left corner."""
+    """The bounding box of an object, in fractions of the image's width and height, from its top left corner."""
 
     label: str
     left: float
@@ -62,12 +62,12 @@ class Record:
     """One image of a dataset.
 
     Args:
-        key: names the record within its dataset, and never changes while the dataset does not.
-        image: where the image comes from.
-        captions: any number, as written; tokenizing them is the vocabulary's business.
-        labels: each once, in the dataset's order of classes or, where it has none, alphabetically.
-        split: "train", "val", "test", "extra", another name that a table gave, or "" when it is in none.
-        boxes: where things are, when the dataset knows; the same label may come many times.
+        key: identifies the record within its dataset; stable as long as the dataset is.
+        image: the image.
+        captions: any number, as written, not tokenized.
+        labels: each once, in the dataset's order of classes, or alphabetically if it has none.
+        split: "train", "val", "test", "extra", another name from a table, or "" for none.
+        boxes: bounding boxes of objects, if the dataset has them; labels may repeat.
     """
 
     key: str

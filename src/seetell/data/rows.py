@@ -1,18 +1,18 @@
-"""The rows of a table: CSV, TSV or JSON lines, whatever their columns are called.
+"""The rows of a table: CSV, TSV or JSON lines, with columns under any of their common names.
 
-What a column means is told by its name; upper case, spaces and hyphens do not matter:
+Upper case, spaces and hyphens in the names of columns do not matter:
 
 =========  ==========================================================================================================
 file       `file`, or one of the common names for it: filename, file_name, filepath, file_path, image, image_name,
-           image_path, image_file, img, image, photo, path
+           image_path, image_file, img, picture, photo, path
 split      `split`, set, subset, partition
 caption    `caption`, caption_text, text, description, sentence, comment, alt, alt_text: one caption; any number of
            numbered columns (caption_0, caption1)
-captions   `captions`, sentences, raw: several, separated by `|`, or a JSON list
+captions   `captions`, sentences, raw: several captions, separated by `|`, or a JSON list
 labels     `labels`, label, tags, tag, keywords, classes, class, categories, category: separated by `;`, or a JSON list
 =========  ==========================================================================================================
 
-Where a table has two names for one thing (`image` beside `file_name`) the one further left here is meant.
+If a table has two of these names (`image` and `file_name`), the one further left in this list is used.
 """
 
 import csv
@@ -26,14 +26,14 @@ from pathlib import Path
 from typing import Any
 
 from seetell.data.dataset import Skipped
-from seetell.data.files import read_lines, tidy
+from seetell.data.files import clean_caption, read_lines
 from seetell.data.splits import normalise
 from seetell.errors import DatasetError
 
 _NAMES = {
     "file": (
         *("file", "filename", "file_name", "filepath", "file_path", "image", "image_name", "image_path", "image_file"),
-        *("img", "image", "photo", "path"),
+        *("img", "picture", "photo", "path"),
     ),
     "split": ("split", "set", "subset", "partition"),
     "caption": ("caption", "caption_text", "text", "description", "sentence", "comment", "alt", "alt_text"),
@@ -45,8 +45,8 @@ _NOT_TEXT = (".xlsx", ".xls", ".ods", ".parquet", ".arrow", ".db", ".sqlite", ".
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """What one line says of one image; `split` is None when the table does not speak of splits."""
+class TableRow:
+    """A row of a table: a file, its captions and labels; `split` is None if the table has no splits."""
 
     line: int
     file: str
@@ -57,7 +57,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where a row keeps what; positions in a CSV's header, keys of a JSON object."""
+    """Which column holds what: indices in the header of a CSV file, keys of a JSON object."""
 
     file: Any
     split: Any = None
@@ -68,11 +68,18 @@ class Columns:
 
 
 class BadLine(Exception):
-    """Why a line is left out."""
+    """Why a line is skipped."""
 
 
-def read_rows(path: Path) -> tuple[list[Row], list[Skipped], tuple[str, ...]]:
-    """A table's rows, the lines left out, and the names of columns that say nothing to seetell."""
+def read_rows(path: Path) -> tuple[list[TableRow], list[Skipped], tuple[str, ...]]:
+    """Read a table.
+
+    Args:
+        path: a CSV, TSV or JSON-lines file.
+
+    Returns:
+        The rows, the lines that were skipped, and the names of columns that are not used.
+    """
     if path.suffix.lower() in _NOT_TEXT:
         raise DatasetError(
             f"a {path.suffix} file is not a text table",
@@ -85,22 +92,30 @@ def read_rows(path: Path) -> tuple[list[Row], list[Skipped], tuple[str, ...]]:
         raise DatasetError("the table is empty", where=str(path), remedy=_REMEDY)
     is_json = path.suffix.lower() in (".jsonl", ".ndjson", ".json") or first.startswith("{")
     if is_json and first.startswith("["):
-        raise DatasetError("this is one JSON list", where=str(path), remedy="Write one JSON object a line (JSON lines)")
+        raise DatasetError("this is one JSON list", where=str(path), remedy="Write a JSON object per line (JSON lines)")
     return _json_rows(path, lines) if is_json else _delimited_rows(path, lines)
 
 
-_REMEDY = "Its first line names the columns: file, and any of split, caption, captions, labels"
+_REMEDY = "The first line must name the columns: file, and any of split, caption, captions, labels"
 
 
 def find_columns(names: Sequence[str], keys: Sequence[Any]) -> Columns | None:
-    """What the columns called `names` mean, as `keys` that fetch them; None when none of them is the file."""
-    tidied = [re.sub(r"[\s-]+", "_", name.strip().lower()) for name in names]
+    """Recognise columns.
+
+    Args:
+        names: of the columns.
+        keys: what fetches each column from a row.
+
+    Returns:
+        None if no column names the file.
+    """
+    normalised = [re.sub(r"[\s-]+", "_", name.strip().lower()) for name in names]
     found: dict[str, int] = {}
     for role, spellings in _NAMES.items():
-        position = next((tidied.index(spelling) for spelling in spellings if spelling in tidied), None)
+        position = next((normalised.index(spelling) for spelling in spellings if spelling in normalised), None)
         if position is not None:
             found[role] = position
-    numbered = [position for position, name in enumerate(tidied) if _NUMBERED.fullmatch(name)]
+    numbered = [position for position, name in enumerate(normalised) if _NUMBERED.fullmatch(name)]
     if "file" not in found:
         return None
     used = {*found.values(), *numbered}
@@ -115,8 +130,8 @@ def find_columns(names: Sequence[str], keys: Sequence[Any]) -> Columns | None:
     )
 
 
-def _json_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipped], tuple[str, ...]]:
-    rows: list[Row] = []
+def _json_rows(path: Path, lines: list[str]) -> tuple[list[TableRow], list[Skipped], tuple[str, ...]]:
+    rows: list[TableRow] = []
     skipped: list[Skipped] = []
     unused: dict[str, None] = {}
     known: dict[tuple[str, ...], Columns | None] = {}
@@ -137,7 +152,7 @@ def _json_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipped], 
                 known[keys] = find_columns(keys, keys)
             columns = known[keys]
             if columns is None:
-                raise BadLine("it names no file")
+                raise BadLine("there is no file name")
             unused.update(dict.fromkeys(columns.unused))
             rows.append(_row(number, columns, entry.get))
         except BadLine as reason:
@@ -155,8 +170,8 @@ def _refuse_half_characters(entry: Any) -> None:
         raise BadLine("it has half a character (an unpaired surrogate)") from None
 
 
-def _delimited_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipped], tuple[str, ...]]:
-    rows: list[Row] = []
+def _delimited_rows(path: Path, lines: list[str]) -> tuple[list[TableRow], list[Skipped], tuple[str, ...]]:
+    rows: list[TableRow] = []
     skipped: list[Skipped] = []
     start = next(number for number, line in enumerate(lines) if line.strip())
     delimiter = "\t" if path.suffix.lower() in (".tsv", ".tab") else _delimiter(lines[start])
@@ -174,7 +189,7 @@ def _delimited_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipp
                         f"{len(fields)} fields where the header has {len(header)}: "
                         "put quotation marks around a field that contains the separator"
                     )
-                # A caption with commas that nobody quoted.
+                # A caption with unquoted commas.
                 fields[len(header) - 1 :] = [delimiter.join(fields[len(header) - 1 :])]
             fields += [""] * (len(header) - len(fields))
             rows.append(_row(number, columns, fields.__getitem__))
@@ -184,7 +199,7 @@ def _delimited_rows(path: Path, lines: list[str]) -> tuple[list[Row], list[Skipp
 
 
 def _delimiter(header: str) -> str:
-    """The separator under which the header names a file and, of those, the most columns."""
+    """The separator with which the header names a file column and, of those, the most columns."""
 
     def rank(separator: str) -> tuple[bool, int]:
         names = [name.strip().strip('"') for name in header.split(separator)]
@@ -194,11 +209,11 @@ def _delimiter(header: str) -> str:
 
 
 def _fields(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row's first line (counted from 1) and its fields.
+    """The number of the first line of each row (counted from 1), and its fields.
 
-    A field in quotation marks may hold separators and line ends. Captions also hold quotation marks that were never
-    meant so: where reading them as quotation does not come out even, the line is taken as it stands. That is why a
-    stray one costs a line at most, and never swallows the rest of the file.
+    A quoted field may contain separators and line ends. Captions also contain quotation marks that do not quote a
+    field: if they are unbalanced, the line is split as it is. A stray quotation mark therefore costs at most one line,
+    never the rest of the file.
     """
     position = start
     while position < len(lines):
@@ -221,10 +236,10 @@ def _fields(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int,
             yield number, line.split(delimiter)
 
 
-def _row(number: int, columns: Columns, get: Callable[[Any], Any]) -> Row:
+def _row(number: int, columns: Columns, get: Callable[[Any], Any]) -> TableRow:
     file = get(columns.file)
     if not isinstance(file, str) or not file.strip():
-        raise BadLine("it names no file")
+        raise BadLine("there is no file name")
     captions = [] if columns.several is None else _several(get(columns.several), "|", "caption")
     for key in columns.captions:
         captions += _several(get(key), None, "caption")
@@ -235,11 +250,11 @@ def _row(number: int, columns: Columns, get: Callable[[Any], Any]) -> Row:
         if value is not None and not isinstance(value, str):
             raise BadLine(f"its split is not a name: {value!r}")
         split = normalise(value or "")
-    return Row(number, file.strip(), split, tuple(captions), labels)
+    return TableRow(number, file.strip(), split, tuple(captions), labels)
 
 
 def _several(value: Any, separator: str | None, what: str) -> list[str]:
-    """The captions or labels of one cell; a cell with none is empty, None or an empty list."""
+    """The captions or labels of a cell; without any, it is empty, None or an empty list."""
     if value is None:
         return []
     if isinstance(value, str):
@@ -252,21 +267,20 @@ def _several(value: Any, separator: str | None, what: str) -> list[str]:
             else:
                 _refuse_half_characters(several)
                 return _several(several, separator, what)
-        return [each for part in (text.split(separator) if separator else [text]) if (each := tidy(part))]
+        return [each for part in (text.split(separator) if separator else [text]) if (each := clean_caption(part))]
     if isinstance(value, int) and what == "label":
         return [str(value)]
     if isinstance(value, list):
         if any(isinstance(part, list) for part in value):
-            raise BadLine(f"a {what} that is itself a list")
+            raise BadLine(f"a {what} that is a list")
         return [each for part in value for each in _several(part, None, what)]
     raise BadLine(f"a {what} that is not text: {value!r}")
 
 
 def _no_file_column(path: Path, names: Sequence[str]) -> DatasetError:
-    near = [name for name in names if get_close_matches(name.strip().lower(), _NAMES["file"], n=1)]
-    hint = f". Is it {near[0].strip()!r}? Then call it 'file'" if near else ""
+    near = [name.strip() for name in names if get_close_matches(name.strip().lower(), _NAMES["file"], n=1)]
     return DatasetError(
-        f"no column names the image's file (found: {', '.join(name.strip()[:40] for name in names)}){hint}",
+        f"no column names the image file (found: {', '.join(name.strip()[:40] for name in names)})",
         where=str(path),
-        remedy=_REMEDY,
+        remedy=f"If it is {near[0]!r}, rename it to 'file'" if near else _REMEDY,
     )

@@ -1,9 +1,9 @@
-"""Splits: one set of names, which of two wins, and a split by hash for datasets that bring none.
+"""Splits: one set of names, which of two conflicting ones wins, and a split by hash for datasets without any.
 
-The names are "train", "val", "test" and "extra" (more to train on, for a model that is to ship); "" is an image in
-none. Other spellings are normalised: `training` → train; `dev`, `valid`, `validation` → val; `testing` → test; and
-`restval`, Karpathy's name for COCO's validation images that he holds out for nothing, → train. `none` and `-` are "".
-A name that is none of these is kept, in lower case.
+The names are "train", "val", "test" and "extra" (more training images, for models that are released); "" means that an
+image is in no split. Other spellings are normalised: `training` → train; `dev`, `valid`, `validation` → val; `testing`
+→ test; and `restval`, Karpathy's name for the COCO validation images that he does not hold out, → train. `none` and `-`
+→ "". Any other name is kept, in lower case.
 """
 
 from collections.abc import Mapping
@@ -24,14 +24,19 @@ _NAMES = {
 
 
 def normalise(name: str) -> str:
-    """A split's name as seetell spells it."""
+    """The canonical name of a split.
+
+    Example:
+        >>> normalise(" Validation ")
+        'val'
+    """
     name = name.strip().lower()
     return _NAMES.get(name, name)
 
 
 def stricter(first: str, second: str) -> str:
-    """Of two splits that claim one image, the one that may have it: test before val before anything that is trained
-    on, so that no held-out image is ever learned from; otherwise the first, unless it is none."""
+    """The split that keeps an image that two of them list: test before val before all others, so that no held-out image
+    is ever trained on; otherwise the first one that is not empty."""
     for held_out in HELD_OUT:
         if held_out in (first, second):
             return held_out
@@ -41,14 +46,14 @@ def stricter(first: str, second: str) -> str:
 def by_hash(name: str, shares: Mapping[str, float]) -> str:
     """The split that a name falls into, in proportion to `shares`.
 
-    The first eight bytes of the name's SHA-256, as a fraction of their range, choose a place in the shares laid end to
-    end. It depends on nothing but the name: images added later never move the others from one split to another. The
-    price is that the shares are met on average, not exactly.
+    The first eight bytes of the name's SHA-256, as a fraction of their range, choose a position in the shares laid end
+    to end. The split depends only on the name, so images that are added later never move others to another split; in
+    return, the shares are met on average, not exactly.
     """
-    place = int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8], "big") / 2**64
-    place *= sum(shares.values())
+    position = int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8], "big") / 2**64
+    position *= sum(shares.values())
     for split, share in shares.items():
-        if place < share:
+        if position < share:
             return split
-        place -= share
+        position -= share
     return list(shares)[-1]  # rounding at the very end of the range

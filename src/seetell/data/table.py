@@ -1,8 +1,8 @@
-"""One's own images: a CSV, TSV or JSON-lines table with a row an image, or a row a caption.
+"""Your own images: a CSV, TSV or JSON-lines table with a row per image or per caption.
 
-Rows that name the same file are merged; a row that repeats another to the letter is left out and reported. Without a
-split column, images are split 80/10/10 by the hash of what the `file` column says: always the same, and untouched by
-rows added later. `seetell.data.rows` says what columns may be called.
+Rows with the same file are merged; exact repetitions are skipped and reported. Without a split column, images are split
+80/10/10 by the hash of the `file` column: reproducible, and unaffected by rows that are added later.
+`seetell.data.rows` lists the names of columns.
 """
 
 import os
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from seetell.data.dataset import Dataset, Skipped
-from seetell.data.folders import Folder, tidy_path
+from seetell.data.folders import Folder, normalise_path
 from seetell.data.records import ImageFile, Record
-from seetell.data.rows import Row, read_rows
+from seetell.data.rows import TableRow, read_rows
 from seetell.data.splits import by_hash, stricter
 from seetell.errors import DatasetError
 
@@ -32,10 +32,9 @@ def table(path: Path, *, images: Path | None = None, extra: str = "extra") -> Da
 
     Args:
         path: the table.
-        images: the folder that holds the images, at any depth. A file that is not in it is looked for beside the
-            table; without `images` that is where all are. An image that is nowhere keeps its record: the check finds
-            it missing, and says where it was expected.
-        extra: "train" puts the images of the split "extra" among those that are trained on.
+        images: the folder of the images, at any depth. Files that are not in it, and all files without `images`, are
+            expected next to the table. A missing image keeps its record; the check reports where it was expected.
+        extra: "train" moves the images of the split "extra" to the training split.
     """
     if extra not in ("extra", "train"):
         raise DatasetError(f"extra is {extra!r}", where=str(path), remedy="Write extra=train, or leave it out")
@@ -55,20 +54,20 @@ def table(path: Path, *, images: Path | None = None, extra: str = "extra") -> Da
         split = extra if split == "extra" else split
         records.append(Record(key, image, tuple(draft.captions), tuple(sorted(draft.labels)), split))
     if hashed and records:
-        notes.append("there is no split column: split 80/10/10 by hash of the file name")
+        notes.append("no split column: split 80/10/10 by the hash of the file name")
     if finder.folder and finder.folder.images > finder.inside:
         notes.append(f"images in {images} that are not in the table: {finder.folder.images - finder.inside:,}")
     classes = tuple(sorted({label for record in records for label in record.labels}))
     return Dataset(path.stem, tuple(records), tuple(skipped), classes, tuple(notes))
 
 
-def _merge(path: Path, rows: list[Row], skipped: list[Skipped]) -> dict[str, _Draft]:
-    """One draft a file, in the order of the table; what is left out is added to `skipped`."""
+def _merge(path: Path, rows: list[TableRow], skipped: list[Skipped]) -> dict[str, _Draft]:
+    """A draft per file, in the order of the table; rows that are left out are added to `skipped`."""
     drafts: dict[str, _Draft] = {}
     seen: dict[tuple[object, ...], int] = {}
     for row in rows:
         where = f"{path}:{row.line}"
-        key = tidy_path(row.file)
+        key = normalise_path(row.file)
         content = (key, row.split, row.captions, row.labels)
         if content in seen:
             skipped.append(Skipped(where, f"repeats line {seen[content]}"))
@@ -80,7 +79,7 @@ def _merge(path: Path, rows: list[Row], skipped: list[Skipped]) -> dict[str, _Dr
         if row.split is not None and row.split != draft.split:
             kept = stricter(draft.split or "", row.split)
             if draft.split and row.split:
-                reason = f"its split {row.split!r} is not that of line {draft.line}, {draft.split!r}; {kept!r} is kept"
+                reason = f"split {row.split!r} differs from {draft.split!r} in line {draft.line}; {kept!r} is kept"
                 skipped.append(Skipped(where, reason))
             draft.split = kept
     return drafts
@@ -91,22 +90,22 @@ class _AmbiguousError(Exception):
 
 
 class _Finder:
-    """Where a table's images are."""
+    """Finds the images of a table."""
 
-    def __init__(self, beside: Path, images: Path | None) -> None:
-        self._beside = beside
+    def __init__(self, table_folder: Path, images: Path | None) -> None:
+        self._table_folder = table_folder
         self.folder = Folder(images) if images else None
         self.inside = 0  # images found in the folder
 
     def find(self, file: str) -> Path:
         if self.folder is None or os.path.isabs(file):
-            return self._beside / file
+            return self._table_folder / file
         found = self.folder.matches(file)
         if len(found) > 1:
             folders = ", ".join(str(path.parent.relative_to(self.folder.root)) for path in found)
-            raise _AmbiguousError(f"{file} is in several folders ({folders}): write which")
+            raise _AmbiguousError(f"{file} is in several folders ({folders}): add the folder to the name")
         if found:
             self.inside += 1
             return found[0]
-        beside = self._beside / file
-        return beside if beside.exists() else self.folder.root / file
+        expected = self._table_folder / file
+        return expected if expected.exists() else self.folder.root / file

@@ -1,5 +1,6 @@
 """A dataset through a model to a report."""
 
-from seetell.evaluation.bundles import Report, evaluate_bundle, spread
+from seetell.evaluation.bundles import Report, evaluate_bundle
+from seetell.evaluation.options import EvaluationOptions
 
-__all__ = ["Report", "evaluate_bundle", "spread"]
+__all__ = ["EvaluationOptions", "Report", "evaluate_bundle"]

@@ -1,27 +1,41 @@
-"""What can be chosen when a model is evaluated."""
+"""The options of an evaluation, of a model as of a training run."""
 
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
+from msgspec import Meta
+
+from seetell.errors import SeetellError
 from seetell.settings import Settings
 
 
-class EvaluationOptions(Settings):
-    """Options of an evaluation. None means: as the model was trained or exported.
+class EvaluationOptions(Settings, frozen=True):
+    """How to evaluate; None means that the model's own setting is used.
 
     Args:
-        folds: retrieval: split the images into this many parts and average over them.
-        beam: captions and label sequences: the width of beam search.
-        length: captions: the exponent of length normalisation in beam search.
-        rerank_weight: captions of an exported model: the weight of image–text similarity in re-ranking.
+        folds: retrieval: cut the split into this many parts and average over them.
+        beam: captions and label sequences: the width of the beam search.
+        length: captions: the length exponent of the beam search.
+        rerank_weight: captions: the weight of the image–text similarity; 0 turns re-ranking off.
         limit: evaluate at most this many images, evenly spaced.
-        meteor: whether to compute METEOR, which needs Java; "auto": if it is available.
-        sheet: a folder for pages that show examples.
+        meteor: captions: True requires METEOR, "auto" computes it if Java and pycocoevalcap are installed.
+        sheet: a folder for pages with examples; None: no pages.
+
+    Example:
+        >>> EvaluationOptions(folds=5, beam=3).beam
+        3
     """
 
-    folds: int = 1
-    beam: int | None = None
-    length: float | None = None
-    rerank_weight: float | None = None
-    limit: int | None = None
+    folds: Annotated[int, Meta(ge=1)] = 1
+    beam: Annotated[int, Meta(ge=1, le=100)] | None = None
+    length: Annotated[float, Meta(ge=0, le=10)] | None = None
+    rerank_weight: Annotated[float, Meta(ge=0)] | None = None
+    limit: Annotated[int, Meta(ge=1)] | None = None
     meteor: bool | Literal["auto"] = "auto"
-    sheet: str | None = None
+    sheet: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("folds", 1), ("beam", 1), ("limit", 1), ("length", 0), ("rerank_weight", 0)):
+            value = getattr(self, name)
+            if value is not None and not value >= least:
+                raise SeetellError(f"{name} is {value}; expected a number ≥ {least}")

@@ -1,4 +1,4 @@
-"""ImageSource files into upright RGB pixels, safely: whatever is wrong with a file becomes a `ImageError` that names it.
+"""Image files into upright RGB pixels, safely: whatever is wrong with a file becomes an `ImageError` that names it.
 
 A file's first bytes, not its name, decide what it is, and only the plug-in of an allowed format ever sees it: nothing
 can reach the ones that start other programs.
@@ -14,7 +14,7 @@ import stat
 import warnings
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import IO, Any
+from typing import IO, Any, BinaryIO, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from PIL import ExifTags, Image
 from seetell.errors import ImageError
 from seetell.images.colours import from_array, to_rgb
 
-Source = str | os.PathLike[str] | bytes | Image.Image | NDArray[Any]
+Source = str | os.PathLike[str] | bytes | BinaryIO | Image.Image | NDArray[Any]
+"""A path, the bytes of a file, an open binary file, a Pillow image, or an array."""
 
 # The largest image that is decoded. A small file can declare any size and so exhaust the memory; the largest sensors
 # in phones make 200 megapixels.
@@ -78,15 +79,19 @@ def decode(source: Source, *, name: str | None = None, at_least: int | None = No
     many threads.
 
     Args:
-        source: a path, the bytes of a file, a Pillow image (left as it is), or an array: height × width, alone or
-            × 1, 3 or 4 channels, of uint8, uint16 or floating-point values from 0 to 1.
-        name: what an error calls the image; its path, where there is one, unless told.
-        at_least: a side of this length is wanted in the end, so a JPEG file may be decoded at a half, a quarter or an
-            eighth of its size as long as both sides stay at least twice as long as this: several times faster for
-            photographs, and the resizing that follows still averages over enough pixels.
+        source: a path, the bytes of a file, an open binary file, a Pillow image (left unchanged), or an array:
+            height × width, alone or × 1, 3 or 4 channels, of uint8, uint16 or floating-point values from 0 to 1.
+        name: the image's name in errors; by default its path, if it has one.
+        at_least: the length of the sides that are needed in the end: a JPEG file may be decoded at a half, a quarter
+            or an eighth of its size as long as both sides stay at least twice this length. This is several times
+            faster for photographs, and resizing afterwards still averages over enough pixels.
 
     Raises:
         ImageError: the image cannot be read, for whatever reason.
+
+    Example:
+        >>> decode(np.zeros((480, 640, 3), np.uint8)).size
+        (640, 480)
     """
     name = name or image_name(source)
     _silence_pillow()
@@ -96,28 +101,68 @@ def decode(source: Source, *, name: str | None = None, at_least: int | None = No
         except ValueError as error:
             raise ImageError(str(error), where=name) from None
     if isinstance(source, Image.Image):
-        with _plainly(name, "image"):
+        with _as_image_errors(name, "image"):
             _check_size(source, name)
             return _upright_rgb(source)
     if isinstance(source, bytes):
         return _decode_stream(io.BytesIO(source), name, at_least)
     if isinstance(source, str | os.PathLike):
         return _decode_file(source, name, at_least)
-    raise TypeError(f"an image is a path, bytes, a Pillow image or an array, not {type(source).__name__}")
+    if is_open_file(source):
+        return _decode_stream(io.BytesIO(read_open_file(source)), name, at_least)
+    raise TypeError(
+        f"an image is a path, bytes, an open binary file, a Pillow image or an array, not {type(source).__name__}"
+    )
+
+
+def is_open_file(source: object) -> TypeGuard[BinaryIO]:
+    """Whether something is an open file: an `io` object, or a wrapper around one as `tempfile` makes."""
+    return isinstance(source, io.IOBase) or (hasattr(source, "read") and hasattr(source, "seek"))
+
+
+def read_open_file(file: BinaryIO) -> bytes:
+    """The bytes of an open file from its current position on, which is restored afterwards where that is possible.
+
+    Args:
+        file: opened in binary mode; one in text mode is refused with a TypeError.
+    """
+    start = file.tell() if file.seekable() else None
+    data: object = file.read()
+    if start is not None:
+        file.seek(start)
+    if not isinstance(data, bytes):
+        raise TypeError("an image file must be opened in binary mode: open(path, 'rb')")
+    return data
+
+
+def register_heic() -> bool:
+    """Let Pillow open HEIC files; False if pillow-heif is not installed."""
+    try:
+        import pillow_heif
+    except ImportError:
+        return False
+    pillow_heif.register_heif_opener()
+    return True
 
 
 def is_image_name(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is worth decoding, going by its name alone."""
+    """Whether a file may be an image, judging by its name alone.
+
+    Example:
+        >>> is_image_name("Photo.JPG"), is_image_name("notes.txt")
+        (True, False)
+    """
     name = PurePath(path).name
-    # macOS writes a "._photo.jpg" full of attributes beside each file on foreign disks.
+    # macOS writes a "._photo.jpg" full of attributes next to each file on foreign disks.
     return PurePath(name).suffix.lower() in IMAGE_SUFFIXES and not name.startswith("._")
 
 
 def image_name(source: Source) -> str:
-    """What to call an image in messages: its path where it has one."""
+    """An image's name in messages: its path, or "image" if it has none."""
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
-    return str(getattr(source, "filename", "")) or "image"
+    name = getattr(source, "filename", None) or getattr(source, "name", None)
+    return name if isinstance(name, str) else "image"
 
 
 def _decode_file(path: str | os.PathLike[str], name: str, at_least: int | None) -> Image.Image:
@@ -141,22 +186,22 @@ def _decode_file(path: str | os.PathLike[str], name: str, at_least: int | None) 
 
 
 def _decode_stream(stream: IO[bytes], name: str, at_least: int | None) -> Image.Image:
-    with _plainly(name, "image"):
+    with _as_image_errors(name, "image"):
         head = stream.read(512)
         stream.seek(0)
     kind = _kind(head)
     if kind is None:
         raise _unknown(head, name)
-    with _plainly(name, f"{kind} file"):
+    with _as_image_errors(name, f"{kind} file"):
         image = _open(kind, stream, name)
         _check_size(image, name)
         if at_least:
-            image.draft(None, (2 * at_least, 2 * at_least))  # does nothing but for JPEG
+            image.draft(None, (2 * at_least, 2 * at_least))  # has no effect on formats other than JPEG
         return _upright_rgb(image)
 
 
 def _kind(head: bytes) -> str | None:
-    """The format that a file's first bytes announce, if it is one of those allowed."""
+    """The format of a file by its first bytes, if it is an allowed one."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "WEBP"
     if head[4:8] == b"ftyp" and head[8:12] in _HEIC_BRANDS:
@@ -168,15 +213,12 @@ def _open(kind: str, stream: IO[bytes], name: str) -> Image.Image:
     # Not Image.open: it loads every plug-in for formats it does not know yet, has a pixel limit of its own that anybody
     # in the process may have changed, and replaces the reason of a failure by "cannot identify image file".
     if kind == "HEIC":
-        try:
-            import pillow_heif
-        except ImportError:
+        if not register_heic():
             raise ImageError(
                 "HEIC images need pillow-heif, which is not installed",
                 where=name,
                 remedy="Install it with: pip install pillow-heif",
-            ) from None
-        pillow_heif.register_heif_opener()
+            )
         return Image.OPEN["HEIF"][0](stream, "")
     importlib.import_module(_PLUGINS[kind])
     return Image.OPEN[kind][0](stream, "")
@@ -201,10 +243,10 @@ def _upright_rgb(image: Image.Image) -> Image.Image:
 
 
 @contextlib.contextmanager
-def _plainly(name: str, what: str) -> Iterator[None]:
-    """Turn any exception into a `ImageError` about `what` in plain words.
+def _as_image_errors(name: str, what: str) -> Iterator[None]:
+    """Turn any exception into an `ImageError` about `what`.
 
-    Every exception there is, because damaged data make Pillow's plug-ins raise nearly all of them.
+    Any at all, because damaged data make Pillow's plug-ins raise nearly every kind.
     """
     try:
         yield
@@ -262,8 +304,8 @@ def _detail(error: Exception) -> str:
 def _silence_pillow() -> None:
     """Keep Pillow's warnings (odd EXIF, odd TIFF tags) from users, who can do nothing about them.
 
-    `warnings.catch_warnings` would do it politely but is not safe with threads, so the filter stays. It is put back in
-    front when somebody else has been there since: turned into an error, a warning would refuse a good image.
+    `warnings.catch_warnings` is not safe with threads, so the filter is installed for good. It is moved to the front
+    again if other filters were added since: a warning turned into an error would reject a good image.
     """
     first = warnings.filters[0] if warnings.filters else None
     if first is None or first[0] != "ignore" or getattr(first[3], "pattern", None) != _PILLOW_MODULES:

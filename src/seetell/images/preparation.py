@@ -2,27 +2,28 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 from PIL import Image
 
 from seetell.errors import ImageError, SeetellError
 from seetell.images.decode import MAX_PIXELS, Source, decode, image_name
+from seetell.settings import Settings, plain, read
 
 Fit = Literal["shorter", "squash"]
 Crops = Literal["centre", "ten"]
 Interpolation = Literal["bilinear", "bicubic"]
+Length = Annotated[int, Meta(ge=1, le=65_535)]
+Channel = Annotated[float, Meta(ge=-1e6, le=1e6)]
 
-_CHOICES = {"fit": get_args(Fit), "crops": get_args(Crops), "interpolation": get_args(Interpolation)}
 _RESAMPLING = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
 
 
-@dataclass(frozen=True, slots=True)
-class Preparation:
+class Preparation(Settings, frozen=True):
     """Resize, crop and scale an image, always in the same way.
 
     The image is resized (with antialiasing), one or ten squares are cut from it, and each channel's values v of 0 to
@@ -32,12 +33,12 @@ class Preparation:
     Args:
         size: the side of the square that the network reads.
         resize: the length that the image is resized to; `size` or more, so that a crop never leaves the image.
-        fit: `shorter` makes the shorter side `resize` long and keeps the proportions (Xu); `squash` makes both sides so
-            long (Vilalta).
+        fit: `shorter` makes the shorter side `resize` long and keeps the proportions (Xu); `squash` makes both sides
+            that long (Vilalta).
         crops: `centre`, or `ten`: top left, top right, bottom left, bottom right, centre, and the same of the mirror
             image (Vilalta).
         interpolation: `bilinear` or `bicubic`.
-        mean: what is subtracted from each channel, on the scale from 0 to 1. ImageNet's unless told.
+        mean: what is subtracted from each channel, on the scale from 0 to 1; ImageNet's by default.
         std: what each channel is then divided by.
 
     Example:
@@ -46,31 +47,21 @@ class Preparation:
         (1, 3, 224, 224)
     """
 
-    size: int
-    resize: int
+    size: Length
+    resize: Length
     fit: Fit = "shorter"
     crops: Crops = "centre"
     interpolation: Interpolation = "bilinear"
-    mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
-    std: tuple[float, float, float] = (0.229, 0.224, 0.225)
+    mean: tuple[Channel, Channel, Channel] = (0.485, 0.456, 0.406)
+    std: tuple[Channel, Channel, Channel] = (0.229, 0.224, 0.225)
 
     def __post_init__(self) -> None:
-        for field in ("size", "resize"):
-            value = getattr(self, field)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65_535:
-                raise _wrong(field, value, "a whole number of pixels from 1 to 65,535")
-        if self.resize < self.size:
-            raise _wrong("resize", self.resize, f"at least the size, {self.size}")
-        for field, choices in _CHOICES.items():
-            if getattr(self, field) not in choices:
-                raise _wrong(field, getattr(self, field), " or ".join(choices))
         for field in ("mean", "std"):
-            value = getattr(self, field)
-            if not (isinstance(value, tuple | list) and len(value) == 3 and all(map(_is_number, value))):
-                raise _wrong(field, value, "three numbers, one a channel")
-            object.__setattr__(self, field, tuple(map(float, value)))
+            msgspec.structs.force_setattr(self, field, tuple(map(float, getattr(self, field))))
+        if self.resize < self.size:
+            raise SeetellError(f"resize is {self.resize}; expected at least the size, {self.size}")
         if min(self.std) <= 0:
-            raise _wrong("std", self.std, "greater than 0")
+            raise SeetellError(f"std is {self.std}; expected numbers greater than 0")
 
     @property
     def crop_count(self) -> int:
@@ -91,7 +82,7 @@ class Preparation:
 
         Args:
             image: an RGB image, as `decode` gives.
-            name: what an error calls the image.
+            name: the image's name in errors.
         """
         if image.mode != "RGB":
             raise ValueError(f"the image must be RGB, as decode() gives; this one is {image.mode}")
@@ -146,28 +137,25 @@ class Preparation:
 
     def to_json(self) -> dict[str, Any]:
         """All settings, as `from_json` takes them."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values: dict[str, Any] = plain(self)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
     def from_json(cls, values: object, *, where: str = "preparation") -> "Preparation":
-        """Read what `to_json` wrote; every setting must be there, and nothing else.
+        """Read what `to_json` wrote; all settings must be present.
 
         Args:
             values: the JSON object.
-            where: what an error calls the place the object came from.
+            where: the file or section the object comes from, for errors.
         """
-        if not isinstance(values, Mapping):
+        if not isinstance(values, dict):
             raise SeetellError(f"a preparation is a JSON object, not {values!r}", where=where)
-        known = {field.name for field in fields(cls)}
-        if missing := known - values.keys():
-            raise SeetellError(f"the preparation does not say {_listed(missing)}", where=where)
-        if unknown := values.keys() - known:
-            raise SeetellError(f"the preparation has no setting called {_listed(unknown)}", where=where)
+        if missing := sorted(set(cls.__struct_fields__) - values.keys()):
+            raise SeetellError(f"the preparation lacks {', '.join(missing)}", where=where)
         try:
-            return cls(**values)
+            return read(cls, values, where=where)
         except SeetellError as error:
-            raise SeetellError(error.problem, where=where) from None
+            raise SeetellError(error.problem, where=where, remedy=error.remedy) from None
 
     def fingerprint(self) -> str:
         """16 hexadecimal digits that change with any setting."""
@@ -185,15 +173,3 @@ class Preparation:
     def _centre(self, width: int, height: int) -> tuple[int, int]:
         # Halves go to the even number, as torchvision's do.
         return round((width - self.size) / 2), round((height - self.size) / 2)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e6  # so neither NaN
-
-
-def _listed(names: set[str]) -> str:
-    return ", ".join(sorted(map(str, names)))
-
-
-def _wrong(setting: str, value: object, wanted: str) -> SeetellError:
-    return SeetellError(f"{setting} is {value!r}, but must be {wanted}", where="preparation")

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from seetell.bundle import Bundle, find
+from seetell.bundle import Bundle, find_bundle
 from seetell.library import exporting
 from seetell.library.indexing import reindex as moving
 from seetell.library.indexing import update as indexing
@@ -183,7 +183,7 @@ class Library:
     def reindex(self, bundle: AnyPath, *, progress: Progress = SILENT, stop: threading.Event | None = None) -> Report:
         """Move the library to another bundle. The old one serves until all images are told by the new one."""
         begin, stop = time.monotonic(), stop or threading.Event()
-        with only_indexer(self.path), Model(Bundle.open(find(bundle))) as model:
+        with only_indexer(self.path), Model(Bundle.open(find_bundle(bundle))) as model:
             head = model.manifest.retriever
             self._spaces.accepts(model.manifest.fingerprint, head.similarity if head else None)
             prepare = partial(self._spaces.prepare, progress, stop)

@@ -6,7 +6,7 @@ import threading
 from functools import cached_property
 from pathlib import Path
 
-from seetell.bundle import Bundle, find, installed, read_manifest
+from seetell.bundle import Bundle, find_bundle, installed, read_manifest
 from seetell.errors import SeetellError
 from seetell.library.records import LibraryError
 from seetell.library.storage import store
@@ -24,7 +24,7 @@ class Models:
 
     def __init__(self, database: Database, named: str | os.PathLike[str] | None, threads: int | None) -> None:
         self._database, self._threads = database, threads
-        self.named = None if named is None else find(named)
+        self.named = None if named is None else find_bundle(named)
         self._lock = threading.Lock()
         self._suite: Model | None = None
         self._fingerprint = ""  # of that model; a bundle computes its own anew each time
@@ -38,7 +38,7 @@ class Models:
         """The library's bundle; a new library takes the one that was named, or the built-in one, for good."""
         row = self.row()
         if row is None:
-            place = self.named or find(None)
+            place = self.named or find_bundle(None)
             manifest = read_manifest(place)
             with self._database.write() as connection:
                 number = store.add_bundle(connection, manifest, os.path.abspath(place))
@@ -55,7 +55,7 @@ class Models:
                 f"this library was made with the bundle {row.name} ({row.fingerprint[:12]}), not with the one named; "
                 "embeddings of two bundles cannot be compared",
                 where=str(self._database.path.parent),
-                remedy=f"Leave --bundle out, or move the library over: seetell reindex --bundle {self.named}",
+                remedy=f"Leave --model out, or move the library over: seetell library reindex --model {self.named}",
             )
 
     @cached_property
@@ -84,7 +84,7 @@ class Models:
         raise LibraryError(
             f"the bundle that this library was made with is not there any more: {row.name} ({row.fingerprint[:12]})",
             where=row.place,
-            remedy="Put it back, name it with --bundle, or move the library to another one: seetell reindex --bundle B",
+            remedy="Put it back, name it with --model, or move the library to another one: seetell library reindex --model NAME",
         )
 
     def close(self) -> None:

@@ -6,14 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
-from seetell.errors import SeetellError
+from seetell.errors import LibraryError as LibraryError
 from seetell.runtime import Tag
 
 MATCHES = 0.5  # the least relevance of an image that is said to match
-
-
-class LibraryError(SeetellError):
-    """A library that cannot be opened, or cannot do what was asked."""
 
 
 class DamagedError(LibraryError):

@@ -11,6 +11,7 @@ from seetell.metrics.captions import (
     next_word_accuracy,
     score_captions,
 )
+from seetell.metrics.flatten import flatten_metrics
 from seetell.metrics.labels import label_scores, scores_by_class, scores_by_label_count, top_labels
 from seetell.metrics.retrieval import RetrievalScores, retrieval_ranks, retrieval_scores, retrieval_scores_of_blocks
 
@@ -23,6 +24,7 @@ __all__ = [
     "caption_scores",
     "degenerate",
     "diversity",
+    "flatten_metrics",
     "label_scores",
     "next_word_accuracy",
     "retrieval_ranks",

@@ -1,15 +1,16 @@
-"""Bundles at work on ONNX Runtime: captions, tags, embeddings; no PyTorch needed.
+"""Models at work on ONNX Runtime: captions, tags, embeddings; no PyTorch needed.
 
 model = open_model()
 for result in model.captioner(paths):
-    print(result.image, result.error or result.text)
+    print(result.name, result.error or result.text)
 """
 
 from seetell.runtime.captioner import Captioner
+from seetell.runtime.inputs import ImageLike, ImagesLike
 from seetell.runtime.model import Model, open_model
-from seetell.runtime.results import Caption, CaptionResult, Description, Embedding, Match, Tag, TagResult
+from seetell.runtime.pipeline import Pipeline, PipelineHead
+from seetell.runtime.results import Caption, CaptionResult, Description, Embedding, Match, Result, Tag, TagResult
 from seetell.runtime.retriever import Retriever
-from seetell.runtime.stream import ImageLike, ImagesLike
 from seetell.runtime.tagger import Tagger
 
 __all__ = [
@@ -22,6 +23,9 @@ __all__ = [
     "ImagesLike",
     "Match",
     "Model",
+    "Pipeline",
+    "PipelineHead",
+    "Result",
     "Retriever",
     "Tag",
     "TagResult",

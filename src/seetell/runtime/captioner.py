@@ -1,43 +1,44 @@
-"""Captions."""
+"""The captioner: images to captions."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Iterator
 from typing import overload
 
-import numpy as np
-from numpy.typing import NDArray
+import msgspec
 
-from seetell.bundle import BundleError, CaptionerPart, Decoding
-from seetell.decoding import Decoded, beam_search
 from seetell.progress import SILENT, Progress
-from seetell.runtime.encoder import Features
-from seetell.runtime.graph import Graph
-from seetell.runtime.results import Caption, CaptionResult
-from seetell.runtime.retriever import Retriever
-from seetell.runtime.runner import Runner
-from seetell.runtime.sequence import OnnxDecoder, decode, rules
-from seetell.runtime.stream import ImageLike, ImagesLike, Named
-from seetell.text import detokenise
+from seetell.runtime.captioning import CaptionGenerator, CaptionHead
+from seetell.runtime.inputs import ImageLike, ImagesLike
+from seetell.runtime.pipeline import Pipeline
+from seetell.runtime.results import CaptionResult
 
 
 class Captioner:
-    """Tells images in words; made by `open_model(…).captioner`.
+    """Captions images; made by `open_model(…).captioner`.
+
+    Attributes:
+        decoding: the bundle's decoding settings.
+        rerank_weight: the weight of the image–text similarity in the bundle; None if captions are not re-ranked.
+        uncertain_below: captions with a lower similarity are marked as uncertain; None if none is.
+        retry_below: images whose caption has a lower similarity are captioned again; None if none is.
+        vocabulary: the words it can use.
 
     Example:
-        >>> captioner = open_model("mine").captioner
-        >>> captioner("dog.jpg").text
-        'a dog runs on the beach'
+        >>> import seetell
+        >>> captioner = seetell.open_model().captioner
+        >>> captioner("red.png").text
+        'a red thing'
+        >>> [result.text for result in captioner(["red.png", "blue.png"])]
+        ['a red thing', 'a blue thing']
     """
 
-    def __init__(self, runner: Runner, part: CaptionerPart, retriever: Callable[[], Retriever]) -> None:
-        self._runner, self._retriever = runner, retriever
-        self.layout, self.decoding, self.rerank_weight = part.layout, part.sequence.decoding, part.rerank_weight or 0.0
-        self.uncertain_below = -np.inf if part.uncertain_below is None else part.uncertain_below
-        self.vocabulary = runner.bundle.vocabulary(part.vocabulary)
-        self.decoder = OnnxDecoder(runner.bundle, part.sequence, len(self.vocabulary))
-        self.retry_below = -np.inf if part.retry is None else part.retry.below
-        self._words = Graph(runner.bundle, part.retry.words, ["embeddings"], ["tokens"]) if part.retry else None
+    def __init__(self, pipeline: Pipeline, generator: CaptionGenerator) -> None:
+        self._pipeline, self._generator = pipeline, generator
+        self.decoding, self.rerank_weight = generator.decoding, generator.rerank_weight
+        self.uncertain_below, self.retry_below = generator.uncertain_below, generator.retry_below
+        self.vocabulary, self.decoder = generator.vocabulary, generator.decoder
+
+    def __repr__(self) -> str:
+        return f"Captioner({self._pipeline.bundle.manifest.name!r}, {len(self.vocabulary):,} words)"
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
@@ -46,6 +47,7 @@ class Captioner:
         *,
         n_best: int = ...,
         beam: int | None = ...,
+        alpha: float | None = ...,
         maximum_length: int | None = ...,
         rerank_weight: float | None = ...,
         progress: Progress = ...,
@@ -57,6 +59,7 @@ class Captioner:
         *,
         n_best: int = ...,
         beam: int | None = ...,
+        alpha: float | None = ...,
         maximum_length: int | None = ...,
         rerank_weight: float | None = ...,
         progress: Progress = ...,
@@ -68,125 +71,37 @@ class Captioner:
         *,
         n_best: int = 1,
         beam: int | None = None,
+        alpha: float | None = None,
         maximum_length: int | None = None,
         rerank_weight: float | None = None,
         progress: Progress = SILENT,
     ) -> CaptionResult | Iterator[CaptionResult]:
-        """Caption an image, or a stream of them in order.
+        """Caption an image, or an iterable of images in order.
+
+        Settings that are not given are the bundle's.
 
         Args:
-            images: a path, the bytes of a file, a Pillow image, an array, or an iterable of any of these.
-            n_best: how many captions of each.
-            beam: how many are searched at once,
-            maximum_length: the most words, and
-            rerank_weight: how much it counts that the bundle's retriever finds a caption to fit; as the bundle says unless
-                told.
+            images: a path, the bytes of a file, an open binary file, a Pillow image, an array, or an iterable of these.
+            n_best: how many captions per image.
+            beam: the width of the beam search; 1 decodes greedily.
+            alpha: the length exponent of the beam search; 0 favours short captions.
+            maximum_length: the most words of a caption.
+            rerank_weight: the weight of the image–text similarity in the score; 0 turns re-ranking off.
+            progress: reports how many images are done.
+
+        Returns:
+            A `CaptionResult`, or an iterator over one per image. An unreadable image has an `error` and no captions.
+
+        Example:
+            >>> import io, pathlib, seetell
+            >>> captioner = seetell.open_model().captioner
+            >>> captioner(io.BytesIO(pathlib.Path("green.png").read_bytes()), beam=5, n_best=2).captions[0].text
+            'a green thing'
         """
-        how = self.decoding
-        how = replace(how, beam=beam or how.beam, maximum_length=maximum_length or how.maximum_length)
-        how = replace(how, minimum_length=min(how.minimum_length, how.maximum_length))
-        if n_best < 1 or how.beam < 1 or how.maximum_length < 1:
-            raise ValueError("n_best, beam and maximum_length count from 1")
-        result: CaptionResult | Iterator[CaptionResult] = self._runner.run(
-            images, partial(self._results, how, n_best, rerank_weight), "Captioning", progress
-        )
-        return result
-
-    def captions(
-        self,
-        features: Features,
-        how: Decoding | None = None,
-        n_best: int = 1,
-        rerank_weight: float | None = None,
-        embeddings: NDArray[np.float32] | None = None,
-    ) -> list[tuple[Caption, ...]]:
-        """The captions of images whose features are there already, in the calling thread; `embeddings` are the
-        retriever's of the images, if they are there, too. Those that fit badly are told again with words that fit
-        the image, if the bundle can, and the best of all is told.
-        """
-        how, rerank_weight = how or self.decoding, self.rerank_weight if rerank_weight is None else rerank_weight
-        candidates = max(n_best, how.beam) if rerank_weight else n_best
-        found = decode(self.decoder, features[self.layout], rules(self.vocabulary, how), how, candidates)
-        captions = [tuple(map(self._caption, best)) for best in found]
-        if not rerank_weight or candidates == 1:
-            return captions
-        if embeddings is None:
-            embeddings = self._retriever().embed_features(features[self._retriever().layout])
-        told = list(self._matched(captions, embeddings, rerank_weight))
-        low = [
-            place
-            for place, best in enumerate(told)
-            if best[0].similarity is not None and best[0].similarity < self.retry_below
-        ]
-        if low:
-            more = self._told_again(features[self.layout][low], embeddings[low], how)
-            for place, others in zip(low, self._matched(more, embeddings[low], rerank_weight), strict=True):
-                known = {caption.words: caption for caption in (*others, *told[place])}
-                told[place] = tuple(sorted(known.values(), key=lambda caption: -caption.score))
-        return [best[:n_best] for best in told]
-
-    def _told_again(
-        self, features: NDArray[np.float32], embeddings: NDArray[np.float32], how: Decoding
-    ) -> list[tuple[Caption, ...]]:
-        """Captions that contain, each, one of the words that fit an image best."""
-        assert self._words is not None
-        words = self._words({"embeddings": embeddings})["tokens"]
-        shaped = words.ndim == 2 and len(words) == len(features) and words.dtype == np.int64
-        if not shaped or ((words < 0) | (words >= len(self.vocabulary))).any():
-            raise BundleError(
-                "the words that fit an image are none of its vocabulary",
-                where=self._words.where,
-                remedy="Export the bundle again",
-            )
-        found = beam_search(
-            self.decoder,
-            features,
-            rules(self.vocabulary, how),
-            beam=max(2, how.beam // 2),
-            alpha=how.alpha,
-            n_best=2,
-            required=words,
-        )
-        each = words.shape[1]
-        return [
-            tuple(self._caption(decoded) for best in found[begin : begin + each] for decoded in best)
-            for begin in range(0, len(found), each)
-        ]
-
-    def _matched(
-        self, captions: Sequence[tuple[Caption, ...]], embeddings: NDArray[np.float32], rerank_weight: float
-    ) -> Iterator[tuple[Caption, ...]]:
-        """Captions in a new order: by their score, and by how well they fit their image."""
-        retriever = self._retriever()
-        texts = retriever.embed_texts([caption.text for each in captions for caption in each])
-        begin = 0
-        for each, embedding in zip(captions, embeddings, strict=True):
-            fits = retriever.similarity.scores(embedding[np.newaxis], texts[begin : begin + len(each)])[0]
-            begin += len(each)
-            scored = (
-                replace(c, score=c.score + rerank_weight * fit, similarity=fit, uncertain=fit < self.uncertain_below)
-                for c, fit in zip(each, fits.tolist(), strict=True)
-            )
-            yield tuple(sorted(scored, key=lambda caption: -caption.score))
-
-    def _results(
-        self, how: Decoding, n_best: int, rerank_weight: float | None, images: Sequence[Named]
-    ) -> list[CaptionResult]:
-        return self._runner.encoder.results(
-            images,
-            lambda features: self.captions(features, how, n_best, rerank_weight),
-            lambda name, captions: CaptionResult(name, captions=captions),
-            lambda name, error: CaptionResult(name, error),
-        )
-
-    def _caption(self, decoded: Decoded) -> Caption:
-        words = tuple(self.vocabulary.word(token) for token in decoded.tokens.tolist())
-        return Caption(
-            text=detokenise(words),
-            words=words,
-            word_log_probabilities=decoded.token_log_probabilities,
-            attention=None if decoded.attention is None else decoded.attention.astype(np.float32, copy=False),
-            gate=None if decoded.gate is None else decoded.gate.astype(np.float32, copy=False),
-            log_probability=decoded.log_probability,
-            score=decoded.score,
-        )
+        given = {"beam": beam, "alpha": alpha, "maximum_length": maximum_length}
+        given = {name: value for name, value in given.items() if value is not None}
+        if n_best < 1 or (beam is not None and beam < 1) or (maximum_length is not None and maximum_length < 1):
+            raise ValueError("n_best, beam and maximum_length must be at least 1")
+        shortest = min(self.decoding.minimum_length, maximum_length or self.decoding.maximum_length)
+        decoding = msgspec.structs.replace(self.decoding, **given, minimum_length=shortest)
+        return self._pipeline.map(images, CaptionHead(self._generator, decoding, n_best, rerank_weight), progress)

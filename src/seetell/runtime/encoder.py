@@ -1,34 +1,42 @@
-"""How a model sees: images decoded, prepared, and encoded once for all heads."""
+"""The image encoder: images decoded, prepared, and encoded once for all heads."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seetell.bundle import Bundle, BundleError
-from seetell.errors import ImageError
+from seetell.bundle import Bundle
+from seetell.errors import BundleError, ImageError
 from seetell.images import Source, decode
 from seetell.runtime.graph import Graph
-from seetell.runtime.stream import Named
+from seetell.runtime.inputs import NamedImage
 
 Features = Mapping[str, NDArray[np.float32]]
-Said = TypeVar("Said")
-Made = TypeVar("Made")
+"""The features of a batch of images by layout, (N, …) each."""
 
 
 @dataclass(frozen=True)
 class EncodedBatch:
-    """A batch: features of the images that could be read, and the errors of those that could not."""
+    """The features of a batch's readable images, and the errors of the others.
+
+    Args:
+        features: one row per readable image.
+        indices: which images of the batch these are.
+        errors: by index in the batch.
+    """
 
     features: Features
-    places: tuple[int, ...]  # of the readable ones, in the batch
+    indices: tuple[int, ...]
     errors: Mapping[int, ImageError]
 
 
 class ImageEncoder:
-    """The encoder of a bundle."""
+    """The encoder of a bundle; safe to share between threads.
+
+    Args:
+        bundle: a verified bundle.
+    """
 
     def __init__(self, bundle: Bundle) -> None:
         part = bundle.manifest.encoder
@@ -36,49 +44,35 @@ class ImageEncoder:
         self.shapes = {layout.name: layout.shape for layout in part.layouts}
         self._graph = Graph(bundle, part.graph, ["pixels"], list(self.shapes))
 
-    def see(self, images: Sequence[Named]) -> EncodedBatch:
+    def encode(self, images: Sequence[NamedImage]) -> EncodedBatch:
+        """Decode, prepare and encode a batch of images in the calling thread."""
         pixels: list[NDArray[np.uint8]] = []
-        places: list[int] = []
+        indices: list[int] = []
         errors: dict[int, ImageError] = {}
-        for place, (name, image) in enumerate(images):
+        for index, (name, image) in enumerate(images):
             try:
                 source: Source = image.read() if hasattr(image, "read") else image
                 decoded = decode(source, name=name, at_least=self.preparation.resize)
                 pixels.append(self.preparation.pixels(decoded, name=name))
-                places.append(place)
+                indices.append(index)
             except ImageError as error:
-                errors[place] = error
-        if not places:
+                errors[index] = error
+        if not indices:
             return EncodedBatch({}, (), errors)
-        crops = self.preparation.crop_count
-        squares = np.concatenate(pixels)
-        # One at a time, which stays in the processor's cache: a batch of sixteen takes a third longer an image.
+        return EncodedBatch(self._features(np.concatenate(pixels), len(indices)), tuple(indices), errors)
+
+    def _features(self, squares: NDArray[np.uint8], images: int) -> Features:
+        # One at a time, which stays in the processor's cache: a batch of sixteen takes a third longer per image.
         parts = [self._graph({"pixels": self.preparation.scale(square)}) for square in squares[:, np.newaxis]]
         features = {layout: np.concatenate([part[layout] for part in parts]) for layout in self.shapes}
+        crops = self.preparation.crop_count
         if crops > 1:
-            features = {k: v.reshape(len(places), crops, *v.shape[1:]).mean(1) for k, v in features.items()}
+            features = {k: v.reshape(images, crops, *v.shape[1:]).mean(1) for k, v in features.items()}
         for layout, values in features.items():
-            if values.shape != (len(places), *self.shapes[layout]):
+            if values.shape != (images, *self.shapes[layout]):
                 raise BundleError(
-                    f"the encoder gives {layout} of shape {values.shape[1:]}, not {self.shapes[layout]}",
+                    f"the encoder outputs {layout} of shape {values.shape[1:]}, not {self.shapes[layout]}",
                     where=self._graph.where,
                     remedy="Export the bundle again",
                 )
-        return EncodedBatch(features, tuple(places), errors)
-
-    def results(
-        self,
-        images: Sequence[Named],
-        say: Callable[[Features], Sequence[Said]],
-        good: Callable[[str, Said], Made],
-        bad: Callable[[str, ImageError], Made],
-    ) -> list[Made]:
-        """What `say` makes of the features, put back among the images that could not be read."""
-        seen = self.see(images)
-        made: list[Any] = [None] * len(images)
-        for place, error in seen.errors.items():
-            made[place] = bad(images[place][0], error)
-        if seen.places:
-            for place, said in zip(seen.places, say(seen.features), strict=True):
-                made[place] = good(images[place][0], said)
-        return made
+        return features

@@ -1,24 +1,24 @@
-"""One ONNX graph, ready to run: checked against what the bundle says of it, safe to call from many threads."""
+"""One ONNX graph, ready to run: checked against the bundle's manifest, safe to call from many threads."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seetell.bundle import Bundle, BundleError
+from seetell.bundle import Bundle
+from seetell.errors import BundleError
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 class Graph:
-    """Runs in the thread that calls it, and in no other: parallelism is the caller's, who knows what there is to do.
+    """Runs in the calling thread only: parallelism is the caller's business, who knows what there is to do.
 
     Args:
-        bundle: where the graph is.
-        name: its file.
-        inputs: every input that will be given; the graph may do without some of them.
+        bundle: the bundle with the graph.
+        name: the graph's file.
+        inputs: every input that will be given; the graph need not use all of them.
         outputs: every output that is wanted.
     """
 
@@ -41,9 +41,9 @@ class Graph:
         missing = set(self.inputs) - set(inputs) or set(outputs) - {e.name for e in self._session.get_outputs()}
         if missing:
             raise BundleError(
-                f"this graph does not fit the bundle's description: {min(missing)!a}",
+                f"this graph does not match the manifest: {min(missing)!a}",
                 where=self.where,
-                remedy="Export it again",
+                remedy="Export the bundle again",
             )
 
     def __call__(self, values: Arrays) -> dict[str, NDArray[Any]]:
@@ -58,9 +58,3 @@ class Graph:
         line = str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
         return BundleError(f"this graph {what} ({line})", where=self.where, remedy="Export the bundle again")
 
-
-def usable_cores() -> int:
-    """How many cores this process may use; OMP_NUM_THREADS, where it is set, may make them fewer."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores, int(wanted)) if wanted.isdigit() and int(wanted) > 0 else cores

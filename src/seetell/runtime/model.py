@@ -2,45 +2,73 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Self, TypeVar, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from seetell.bundle import Bundle, BundleError, Manifest, find
+from seetell.bundle import Bundle, Manifest, find_bundle
+from seetell.errors import BundleError
 from seetell.images import Preparation
 from seetell.progress import SILENT, Progress
 from seetell.runtime.captioner import Captioner
-from seetell.runtime.encoder import Features, ImageEncoder
-from seetell.runtime.results import Caption, Description, Tag
+from seetell.runtime.captioning import CaptionGenerator
+from seetell.runtime.describing import DescriptionHead
+from seetell.runtime.embedding import Embedder
+from seetell.runtime.encoder import ImageEncoder
+from seetell.runtime.inputs import ImageLike, ImagesLike
+from seetell.runtime.pipeline import Pipeline
+from seetell.runtime.results import Description
 from seetell.runtime.retriever import Retriever
-from seetell.runtime.runner import Runner
-from seetell.runtime.stream import ImageLike, ImagesLike, Named
 from seetell.runtime.tagger import Tagger
+from seetell.runtime.tagging import TagPredictor
 
-Made = TypeVar("Made")
+Loaded = TypeVar("Loaded")
 
 
-def open_model(name_or_path: str | os.PathLike[str] | None = None, *, threads: int | None = None) -> "Model":
-    """Open a bundle by name or by path, verified; the built-in one if none is named.
+def open_model(name_or_path: str | os.PathLike[str] | None = "builtin", *, threads: int | None = None) -> "Model":
+    """Open a model by name or by path; every file is verified first.
 
     Args:
-        threads: how many batches of images are worked on at once; as many as there are cores unless told.
+        name_or_path: "builtin", the name of an installed model (`seetell models` lists them), or a bundle's folder.
+        threads: how many batches of images are processed at once; by default one per usable core.
+
+    Raises:
+        BundleError: there is no such model, or its bundle is damaged or of another format version.
+
+    Example:
+        >>> import seetell
+        >>> with seetell.open_model() as model:
+        ...     print(model.captioner("red.png").text)
+        a red thing
     """
-    return Model(Bundle.open(find(name_or_path)), threads=threads)
+    return Model(Bundle.open(find_bundle(name_or_path)), threads=threads)
 
 
 class Model:
-    """A bundle in use. Graphs are loaded when they are first needed. Threads may share it and all that it gives."""
+    """An open model. Graphs are loaded when they are first needed; threads may share it and everything it returns.
+
+    Args:
+        bundle: a verified bundle.
+        threads: how many batches of images are processed at once; by default one per usable core.
+
+    Example:
+        >>> import seetell
+        >>> model = seetell.open_model()
+        >>> model.kinds
+        ('captioner', 'tagger', 'retriever')
+        >>> model.tagger("blue.png").labels
+        ('blue',)
+        >>> model.close()
+    """
 
     def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
         self.bundle = bundle
-        self._runner = Runner(bundle, threads)
-        self._lock = threading.Lock()
-        self._made: dict[str, object] = {}
+        self._pipeline = Pipeline(bundle, threads)
+        self._lock = threading.RLock()
+        self._loaded: dict[type, object] = {}
+
+    def __repr__(self) -> str:
+        return f"Model({self.manifest.name!r}, {', '.join(self.kinds)})"
 
     def __enter__(self) -> Self:
         return self
@@ -51,45 +79,50 @@ class Model:
         self.close()
 
     def close(self) -> None:
-        """Let the threads go; the model cannot be used afterwards."""
-        self._runner.close()
+        """Stop the threads and unload the graphs; using the model afterwards raises a `ClosedError`."""
+        self._pipeline.close()
+        with self._lock:
+            self._loaded.clear()
 
     @property
     def manifest(self) -> Manifest:
+        """The bundle's manifest: name, licence, training data, scores."""
         return self.bundle.manifest
 
     @property
     def preparation(self) -> Preparation:
+        """How images are resized, cropped and scaled."""
         return self.manifest.encoder.preparation
 
     @property
     def encoder(self) -> ImageEncoder:
-        """The encoder."""
-        return self._runner.encoder
+        """The image encoder that all heads share."""
+        return self._pipeline.encoder
 
     @property
     def threads(self) -> int:
-        return self._runner.threads
+        """How many batches are processed at once."""
+        return self._pipeline.threads
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Which of captioner, tagger and retriever there are."""
+        """Which of captioner, tagger and retriever the model has."""
         return self.manifest.kinds
 
     @property
     def captioner(self) -> Captioner:
-        part = self._part(self.manifest.captioner, "caption images")
-        return self._once("captioner", lambda: Captioner(self._runner, part, lambda: self.retriever))
+        """The captioner; raises a `BundleError` if the model has none."""
+        return self._load(Captioner, lambda: Captioner(self._pipeline, self._generator()))
 
     @property
     def tagger(self) -> Tagger:
-        part = self._part(self.manifest.tagger, "tag images")
-        return self._once("tagger", lambda: Tagger(self._runner, part))
+        """The tagger; raises a `BundleError` if the model has none."""
+        return self._load(Tagger, lambda: Tagger(self._pipeline, self._predictor()))
 
     @property
     def retriever(self) -> Retriever:
-        part = self._part(self.manifest.retriever, "match images with texts")
-        return self._once("retriever", lambda: Retriever(self._runner, part))
+        """The retriever; raises a `BundleError` if the model has none."""
+        return self._load(Retriever, lambda: Retriever(self._pipeline, self._embedder()))
 
     @overload
     def describe(self, images: ImageLike, *, progress: Progress = ...) -> Description: ...  # type: ignore[overload-overlap]
@@ -97,48 +130,51 @@ class Model:
     def describe(self, images: Iterable[ImageLike], *, progress: Progress = ...) -> Iterator[Description]: ...
 
     def describe(self, images: ImagesLike, *, progress: Progress = SILENT) -> Description | Iterator[Description]:
-        """All that the heads have to say, each image being encoded once."""
-        work = partial(
-            _describe,
-            self.encoder,
-            self.captioner if self.manifest.captioner else None,
-            self.tagger if self.manifest.tagger else None,
-            self.retriever if self.manifest.retriever else None,
+        """Caption, tag and embed images with every head the model has, encoding each image once.
+
+        Args:
+            images: a path, the bytes of a file, an open binary file, a Pillow image, an array, or an iterable of these.
+            progress: reports how many images are done.
+
+        Example:
+            >>> import seetell
+            >>> description = seetell.open_model().describe("green.png")
+            >>> description.text, [tag.label for tag in description.tags], description.embedding.shape
+            ('a green thing', ['green'], (5,))
+        """
+        head = DescriptionHead(
+            self._generator() if self.manifest.captioner else None,
+            self._predictor() if self.manifest.tagger else None,
+            self._embedder() if self.manifest.retriever else None,
         )
-        result: Description | Iterator[Description] = self._runner.run(images, work, "Describing", progress)
-        return result
+        return self._pipeline.map(images, head, progress)
 
-    def _once(self, name: str, make: Callable[[], Made]) -> Made:
+    def _generator(self) -> CaptionGenerator:
+        part = self._part(self.manifest.captioner, "caption images")
+        return self._load(CaptionGenerator, lambda: CaptionGenerator(self.bundle, part, self._embedder))
+
+    def _predictor(self) -> TagPredictor:
+        part = self._part(self.manifest.tagger, "tag images")
+        return self._load(TagPredictor, lambda: TagPredictor(self.bundle, part))
+
+    def _embedder(self) -> Embedder:
+        part = self._part(self.manifest.retriever, "match images with texts")
+        return self._load(Embedder, lambda: Embedder(self.bundle, part))
+
+    def _load(self, kind: type[Loaded], load: Callable[[], Loaded]) -> Loaded:
+        """Load something once, however many threads ask for it."""
+        self._pipeline.check_open()
         with self._lock:
-            if name not in self._made:
-                self._made[name] = make()
-            made: Made = self._made[name]  # type: ignore[assignment]
-            return made
+            if kind not in self._loaded:
+                self._loaded[kind] = load()
+            loaded: Loaded = self._loaded[kind]  # type: ignore[assignment]
+            return loaded
 
-    def _part(self, part: Made | None, what: str) -> Made:
+    def _part(self, part: Loaded | None, what: str) -> Loaded:
         if part is None:
             raise BundleError(
-                f"this bundle cannot {what}: it has a {' and a '.join(self.kinds)} only",
+                f"this model cannot {what}: it has only a {' and a '.join(self.kinds)}",
                 where=str(self.bundle.path),
-                remedy="Name another with --bundle; `seetell bundles` lists what each can do",
+                remedy="Choose another with --model; `seetell models` lists what each can do",
             )
         return part
-
-
-def _describe(
-    encoder: ImageEncoder,
-    captioner: Captioner | None,
-    tagger: Tagger | None,
-    retriever: Retriever | None,
-    images: Sequence[Named],
-) -> list[Description]:
-    def say(features: Features) -> list[tuple[tuple[Caption, ...], tuple[Tag, ...], NDArray[np.float32] | None]]:
-        rows = len(next(iter(features.values())))
-        vectors = retriever.embed_features(features[retriever.layout]) if retriever else None
-        captions = captioner.captions(features, embeddings=vectors) if captioner else [()] * rows
-        tags = [tags for tags, _ in tagger.tags(features[tagger.layout])] if tagger else [()] * rows
-        return list(zip(captions, tags, [None] * rows if vectors is None else vectors, strict=True))
-
-    return encoder.results(
-        images, say, lambda name, said: Description(name, None, *said), lambda name, error: Description(name, error)
-    )

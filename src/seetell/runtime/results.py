@@ -1,4 +1,4 @@
-"""What models say about images. Each result names its image, and carries the error if the image is unreadable."""
+"""The results of models. Each names its image, and carries the error if the image is unreadable."""
 
 from dataclasses import dataclass
 
@@ -8,23 +8,23 @@ from numpy.typing import NDArray
 from seetell.errors import ImageError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Caption:
     """One caption of an image.
 
     Args:
         text: the sentence.
-        words: its tokens, of which the next three have a row each.
-        word_log_probabilities: one more than words where the end's is there, too.
-        attention: how much the model looked at each place of the grid (words, L), row by row from the top left; None
-            for models without attention.
-        gate: how much of what it saw each word let in (Xu's β), where the model has a gate.
+        words: its tokens; the next three arguments have one row for each.
+        word_log_probabilities: of each word, and of the end of the sentence if the model generated it.
+        attention: the weight of each cell of the feature grid (words, L), row by row from the top left; None for models
+            without attention.
+        gate: how much of the image each word used (Xu's β); None for models without a gate.
         log_probability: of the whole sentence.
-        score: what captions were ranked by: the log-probability, normalised for length as the bundle says, and with it,
-            where the bundle says so, how well the caption fits the image.
-        similarity: how well, as the bundle's retriever sees it; None where that was not asked.
-        uncertain: it fits worse than nearly all captions of images like those the bundle learned from: the image
-            shows something else.
+        score: what captions are ranked by: the log-probability, normalised for length, plus the weighted similarity if
+            captions are re-ranked.
+        similarity: how well the caption matches the image, according to the retriever; None without re-ranking.
+        uncertain: the similarity is lower than that of nearly all captions of images like the training data: the model
+            is probably wrong.
     """
 
     text: str
@@ -37,15 +37,18 @@ class Caption:
     similarity: float | None = None
     uncertain: bool = False
 
+    def __repr__(self) -> str:
+        return f"Caption({_short(self.text)}, score={self.score:.2f}{', uncertain' if self.uncertain else ''})"
+
     @property
     def hedged(self) -> str:
-        """The sentence for somebody who sees nothing but it: a uncertain one says so."""
+        """The sentence, prefixed with "perhaps" if it is uncertain."""
         return f"perhaps {self.text}" if self.uncertain else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A label, and how sure the model is of it, from 0 to 1."""
+    """A label and its confidence, from 0 to 1."""
 
     label: str
     confidence: float
@@ -53,33 +56,49 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A text, and how well it fits an image; bigger is better."""
+    """A text and how well it matches an image; higher is better."""
 
     text: str
     score: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """What every result has.
 
     Args:
-        image: its path, or what else it is called.
-        error: why it could not be read; everything else is then empty.
+        name: the image's path, or its number if it has none; the text itself for the embedding of a text.
+        error: why the image could not be read; everything else is then empty.
     """
 
     name: str
     error: ImageError | None = None
+
+    def __repr__(self) -> str:
+        content = self._summary() if self.error is None else f"error={_short(self.error.problem)}"
+        return f"{type(self).__name__}({_short(self.name)}{', ' if content else ''}{content})"
 
     def check(self) -> None:
         """Raise the image's error, if it has one."""
         if self.error is not None:
             raise self.error
 
+    def _summary(self) -> str:
+        return ""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CaptionResult(Result):
-    """An image's captions, best first."""
+    """An image's captions, best first.
+
+    Example:
+        >>> import seetell
+        >>> result = seetell.open_model().captioner("red.png", n_best=2)
+        >>> result
+        CaptionResult('red.png', 'a red thing')
+        >>> len(result.captions), result.best.words
+        (2, ('a', 'red', 'thing'))
+    """
 
     captions: tuple[Caption, ...] = ()
 
@@ -91,15 +110,25 @@ class CaptionResult(Result):
 
     @property
     def text(self) -> str:
+        """The text of the best caption; raises the image's error, if it has one."""
         return self.best.text
 
+    def _summary(self) -> str:
+        return _short(self.text) if self.captions else "no captions"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class TagResult(Result):
-    """An image's tags, surest first.
+    """An image's tags, most confident first.
 
     Args:
-        scores: of every label the tagger knows, in their order; None where it writes labels one after another.
+        tags: labels with their confidences.
+        scores: the confidence of every label in `Tagger.labels`; None for taggers that generate label sequences.
+
+    Example:
+        >>> import seetell
+        >>> seetell.open_model().tagger("red.png")
+        TagResult('red.png', 'red')
     """
 
     tags: tuple[Tag, ...] = ()
@@ -107,13 +136,26 @@ class TagResult(Result):
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """The labels alone; raises the image's error, if it has one."""
         self.check()
         return tuple(tag.label for tag in self.tags)
 
+    def _summary(self) -> str:
+        return _short(", ".join(self.labels))
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Embedding(Result):
-    """An image's place in the space that it shares with texts."""
+    """The vector of an image or a text.
+
+    Args:
+        embedding: the vector, or None for an image that could not be read; `vector` raises the error instead.
+
+    Example:
+        >>> import seetell
+        >>> seetell.open_model().retriever.images("absent.png")
+        Embedding('absent.png', error='there is no such file')
+    """
 
     embedding: NDArray[np.float32] | None = None
 
@@ -124,10 +166,19 @@ class Embedding(Result):
         assert self.embedding is not None
         return self.embedding
 
+    def _summary(self) -> str:
+        return "no vector" if self.embedding is None else f"{len(self.embedding)} dimensions"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Description(Result):
-    """All that a model says about an image; what it has no head for is empty."""
+    """What all heads of a model produce for an image; empty for heads that the model lacks.
+
+    Args:
+        captions: best first.
+        tags: most confident first.
+        embedding: the retriever's vector.
+    """
 
     captions: tuple[Caption, ...] = ()
     tags: tuple[Tag, ...] = ()
@@ -135,6 +186,14 @@ class Description(Result):
 
     @property
     def text(self) -> str:
-        """The best caption, with a "perhaps" where it is uncertain; raises the image's error, if it has one."""
+        """The best caption, prefixed with "perhaps" if it is uncertain; raises the image's error, if it has one."""
         self.check()
         return self.captions[0].hedged if self.captions else ""
+
+    def _summary(self) -> str:
+        return f"{_short(self.text)}, {len(self.tags)} tags"
+
+
+def _short(text: str) -> str:
+    """Text in a repr: quoted, on one short line."""
+    return repr(text if len(text) <= 60 else text[:57] + "…")

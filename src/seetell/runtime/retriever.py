@@ -1,4 +1,4 @@
-"""ImagesLike and texts in one space."""
+"""The retriever: images and texts in one embedding space."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
@@ -6,35 +6,36 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from seetell.bundle import BundleError, RetrieverPart
 from seetell.progress import SILENT, Progress
-from seetell.runtime.graph import Graph
+from seetell.runtime.embedding import Embedder, EmbeddingHead
+from seetell.runtime.inputs import ImageLike, ImagesLike
+from seetell.runtime.pipeline import Pipeline
 from seetell.runtime.results import Embedding, Match
-from seetell.runtime.runner import Runner
-from seetell.runtime.stream import ImageLike, ImagesLike, Named
-from seetell.similarity import by_name
-from seetell.text import UNKNOWN
-from seetell.text import by_name as tokenizer_by_name
-
-Floats = NDArray[np.float32]
-
-MOST_WORDS = 512  # of a text that is embedded; what comes after is not read
-_TEXTS = 64  # embedded at a time
 
 
 class Retriever:
-    """Puts images and texts in one space, where those that fit each other lie close; made by
-    `open_model(…).retriever`. `similarity` says how embeddings are compared.
+    """Embeds images and texts in one space, where those that match are close; made by `open_model(…).retriever`.
+
+    Attributes:
+        similarity: compares embeddings; see `seetell.similarity`.
+        dimensions: the length of an embedding.
+
+    Example:
+        >>> import seetell
+        >>> retriever = seetell.open_model().retriever
+        >>> images = retriever.images(["red.png", "blue.png"])
+        >>> texts = retriever.texts(["a red thing", "something blue"])
+        >>> retriever.similarity.scores(images, texts).argmax(axis=1)
+        array([0, 1])
     """
 
-    def __init__(self, runner: Runner, part: RetrieverPart) -> None:
-        self._runner, bundle = runner, runner.bundle
-        self.layout, self.dimensions = part.layout, part.dimensions
-        self.similarity = by_name(part.similarity)
-        self.vocabulary = bundle.vocabulary(part.vocabulary)
-        self.tokenizer = tokenizer_by_name(part.tokenizer, self.vocabulary)
-        self._images = Graph(bundle, part.images, ["features"], ["embeddings"])
-        self._texts = Graph(bundle, part.texts, ["tokens", "lengths"], ["embeddings"])
+    def __init__(self, pipeline: Pipeline, embedder: Embedder) -> None:
+        self._pipeline, self._embedder = pipeline, embedder
+        self.layout, self.dimensions, self.similarity = embedder.layout, embedder.dimensions, embedder.similarity
+        self.vocabulary, self.tokenizer = embedder.vocabulary, embedder.tokenizer
+
+    def __repr__(self) -> str:
+        return f"Retriever({self._pipeline.bundle.manifest.name!r}, {self.similarity.name}, {self.dimensions} dimensions)"
 
     @overload
     def images(self, images: ImageLike, *, progress: Progress = ...) -> Embedding: ...  # type: ignore[overload-overlap]
@@ -42,57 +43,68 @@ class Retriever:
     def images(self, images: Iterable[ImageLike], *, progress: Progress = ...) -> Iterator[Embedding]: ...
 
     def images(self, images: ImagesLike, *, progress: Progress = SILENT) -> Embedding | Iterator[Embedding]:
-        """Embed an image, or a stream of them in order."""
-        result: Embedding | Iterator[Embedding] = self._runner.run(images, self._results, "Encoding", progress)
-        return result
+        """Embed an image, or an iterable of images in order.
 
-    def embed_features(self, features: Floats) -> Floats:
-        """The embeddings of images whose features are there already, in the calling thread."""
-        return self._embeddings(self._images, {"features": features}, len(features))
+        Args:
+            images: a path, the bytes of a file, an open binary file, a Pillow image, an array, or an iterable of these.
+            progress: reports how many images are done.
 
-    def embed_texts(self, texts: Sequence[str]) -> Floats:
-        """The embeddings of texts: (texts, dimensions)."""
-        numbers = [self._numbers(text) for text in texts]
-        # By length, so that little is spent on padding.
-        order = sorted(range(len(texts)), key=lambda place: len(numbers[place]))
-        embeddings = np.empty((len(texts), self.dimensions), np.float32)
-        for begin in range(0, len(order), _TEXTS):
-            some = order[begin : begin + _TEXTS]
-            lengths = np.array([len(numbers[place]) for place in some], dtype=np.int64)
-            tokens = np.zeros((len(some), lengths.max()), dtype=np.int64)
-            for row, place in enumerate(some):
-                tokens[row, : lengths[row]] = numbers[place]
-            embeddings[some] = self._embeddings(self._texts, {"tokens": tokens, "lengths": lengths}, len(some))
-        return embeddings
+        Returns:
+            An `Embedding`, or an iterator over one per image. The embedding of an unreadable image has an `error`.
 
-    def unknown(self, text: str) -> list[str]:
-        """The words of a text that the model does not know, and therefore does not heed; each once."""
-        return list(dict.fromkeys(token for token in self.tokenizer(text) if token not in self.vocabulary))
+        Example:
+            >>> import seetell
+            >>> seetell.open_model().retriever.images("red.png").vector.shape
+            (5,)
+        """
+        return self._pipeline.map(images, EmbeddingHead(self._embedder), progress)
+
+    def texts(self, texts: Sequence[str]) -> list[Embedding]:
+        """Embed a list of texts.
+
+        Args:
+            texts: sentences or words; a bare string is refused.
+
+        Example:
+            >>> import seetell
+            >>> seetell.open_model().retriever.texts(["red", "a green thing"])
+            [Embedding('red', 5 dimensions), Embedding('a green thing', 5 dimensions)]
+        """
+        vectors = self.embed_texts(texts)
+        return [Embedding(text, embedding=vector) for text, vector in zip(texts, vectors, strict=True)]
 
     def match(self, image: ImageLike, texts: Sequence[str]) -> list[Match]:
-        """How well texts fit an image, best first; raises the image's error, if it has one."""
-        vector = self.images(image).vector
-        scores = self.similarity.scores(vector[np.newaxis], self.embed_texts(texts))[0] if texts else np.zeros(0)
+        """Rank texts by how well they match an image, best first.
+
+        Args:
+            image: a single image; if it cannot be read, its `ImageError` is raised.
+            texts: sentences or words; a bare string is refused.
+
+        Example:
+            >>> import seetell
+            >>> seetell.open_model().retriever.match("blue.png", ["red", "blue"])[0].text
+            'blue'
+        """
+        vectors = self.embed_texts(texts)
+        scores = self.similarity.scores(self.images(image), vectors)[0] if len(vectors) else np.zeros(0)
         order = np.argsort(-scores, kind="stable")
-        return [Match(texts[place], float(scores[place])) for place in order.tolist()]
+        return [Match(texts[index], float(scores[index])) for index in order.tolist()]
 
-    def _results(self, images: Sequence[Named]) -> list[Embedding]:
-        return self._runner.encoder.results(
-            images,
-            lambda features: list(self.embed_features(features[self.layout])),
-            lambda name, vector: Embedding(name, embedding=vector),
-            lambda name, error: Embedding(name, error),
-        )
+    def unknown(self, text: str) -> list[str]:
+        """The words of a text that the model does not know and therefore ignores; each once.
 
-    def _numbers(self, text: str) -> list[int]:
-        return self.vocabulary.encode(self.tokenizer(text)[:MOST_WORDS] or [UNKNOWN])
+        Example:
+            >>> import seetell
+            >>> seetell.open_model().retriever.unknown("a red zebra")
+            ['zebra']
+        """
+        return self._embedder.unknown(text)
 
-    def _embeddings(self, graph: Graph, given: dict[str, NDArray[np.generic]], rows: int) -> Floats:
-        found = graph(given)["embeddings"]
-        if found.shape != (rows, self.dimensions):
-            raise BundleError(
-                f"the embeddings have shape {found.shape}, not {(rows, self.dimensions)}",
-                where=graph.where,
-                remedy="Export the bundle again",
-            )
-        return found
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed a list of texts as one array (texts, dimensions)."""
+        self._pipeline.check_open()
+        return self._embedder.embed_texts(texts)
+
+    def embed_features(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Embed encoded features as one array (images, dimensions), in the calling thread."""
+        return self._embedder.embed_features(features)

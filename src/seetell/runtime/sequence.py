@@ -1,4 +1,4 @@
-"""A bundle's `start` and `step` graphs as `seetell.decoding` wants them."""
+"""A bundle's `start` and `step` graphs as a `seetell.decoding.Decoder`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seetell.bundle import Bundle, BundleError, Decoding, SequencePart
+from seetell.bundle import Bundle, Decoding, SequencePart
 from seetell.decoding import Attended, Decoded, Decoder, Rules, beam_search, greedy
 from seetell.decoding.protocol import State
+from seetell.errors import BundleError
 from seetell.runtime.graph import Graph
 from seetell.text import END, PAD, START, UNKNOWN, Vocabulary
 
@@ -17,23 +18,29 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Rows:
-    """A state, and the image that each row of it is about."""
+    """A decoder state, and the image that each of its rows belongs to."""
 
     state: dict[str, Array]
     images: npt.NDArray[np.intp]
 
 
 class OnnxDecoder:
-    """Writes sequences with two graphs; holds no state of its own, so threads may share it."""
+    """Generates sequences with two graphs; holds no state of its own, so threads may share it.
+
+    Args:
+        bundle: a verified bundle.
+        part: the sequence part of a head.
+        words: the size of its vocabulary.
+    """
 
     def __init__(self, bundle: Bundle, part: SequencePart, words: int) -> None:
         names = [state.name for state in part.state]
         self.constant = frozenset(state.name for state in part.state if state.constant)
         self.changing = [name for name in names if name not in self.constant]
         self.attention, self.words = part.attention, words
-        told = ["log_probs", *(["attention"] if part.attention else [])]
+        outputs = ["log_probs", *(["attention"] if part.attention else [])]
         self._start = Graph(bundle, part.start, ["features"], names)
-        self._step = Graph(bundle, part.step, ["tokens", *names], [*told, *(f"next_{name}" for name in self.changing)])
+        self._step = Graph(bundle, part.step, ["tokens", *names], [*outputs, *(f"next_{name}" for name in self.changing)])
 
     def start(self, features: Array) -> Rows:
         return Rows(self._start({"features": features}), np.arange(len(features)))
@@ -44,7 +51,7 @@ class OnnxDecoder:
         log_probs = found["log_probs"]
         if log_probs.shape != (len(tokens), self.words):
             raise BundleError(
-                f"the model knows {log_probs.shape[-1]} words, its vocabulary {self.words}",
+                f"the model has {log_probs.shape[-1]} words, its vocabulary {self.words}",
                 where=self._step.where,
                 remedy="Export the bundle again",
             )
@@ -54,8 +61,11 @@ class OnnxDecoder:
         return log_probs, Rows(after, state.images), Attended(found["attention"], gate)
 
     def select(self, state: Rows, rows: npt.NDArray[np.intp]) -> Rows:
-        """The given rows. An image's own values, by far the largest part, stay where they are while the rows are about
-        the same images in the same order, as they are when beams of an image change places."""
+        """The state of the given rows.
+
+        An image's constant tensors, by far the largest part, are not copied as long as the rows belong to the same
+        images in the same order, as they do when the beams of an image are reordered.
+        """
         images = state.images[rows]
         same = np.array_equal(images, state.images)
         kept = self.constant if same else frozenset()
@@ -66,35 +76,44 @@ def decode(
     decoder: Decoder[State],
     features: Array,
     rules: Rules,
-    how: Decoding,
+    decoding: Decoding,
     n_best: int = 1,
     *,
     include_greedy: bool = False,
 ) -> list[list[Decoded]]:
-    """The best sequences of each image, as the settings say; always at least one."""
-    if how.beam == 1 and n_best == 1:
+    """The best sequences of each image; always at least one.
+
+    Args:
+        decoder: generates tokens.
+        features: one row per image.
+        rules: what a sequence may contain.
+        decoding: beam width and length exponent; a beam of 1 decodes greedily.
+        n_best: how many sequences per image.
+        include_greedy: see `beam_search`.
+    """
+    if decoding.beam == 1 and n_best == 1:
         return [[each] for each in greedy(decoder, features, rules)]
     found = beam_search(
         decoder,
         features,
         rules,
-        beam=max(how.beam, n_best),
-        alpha=how.alpha,
+        beam=max(decoding.beam, n_best),
+        alpha=decoding.alpha,
         n_best=n_best,
         include_greedy=include_greedy,
     )
     return [best or [_nothing()] for best in found]
 
 
-def rules(vocabulary: Vocabulary, how: Decoding) -> Rules:
-    """Padding and unknown words are never written."""
+def rules(vocabulary: Vocabulary, decoding: Decoding) -> Rules:
+    """The rules of decoding with a vocabulary: padding and unknown words are never generated."""
     return Rules(
         start=vocabulary.special(START),
         end=vocabulary.special(END),
-        max_length=how.maximum_length,
-        min_length=how.minimum_length,
+        max_length=decoding.maximum_length,
+        min_length=decoding.minimum_length,
         forbidden=tuple(vocabulary.special(each) for each in (PAD, UNKNOWN) if each in vocabulary.specials),
-        block_ngrams=how.block_ngrams,
+        block_ngrams=decoding.block_ngrams,
     )
 
 

@@ -1,4 +1,4 @@
-"""Text: tokenizers, vocabularies, word vectors, and the way back from tokens to a sentence."""
+"""Text: tokenizers, vocabularies, word vectors, and detokenisation."""
 
 from seetell.text.detokenise import detokenise
 from seetell.text.tokenizers import PIECES, TOKENIZER_NAMES, TOKENIZERS, Tokenizer, by_name, ptb, words

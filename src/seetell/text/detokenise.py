@@ -1,9 +1,9 @@
-"""From tokens back to a sentence that people can read."""
+"""From tokens back to a readable sentence."""
 
 from collections.abc import Iterable
 
-_TO_THE_LEFT = frozenset([".", ",", "!", "?", ";", ":", ")", "]", "}", "%", "''", "...", "”", "’", "»"])
-_TO_THE_RIGHT = frozenset(["(", "[", "{", "$", "#", "``", "“", "‘", "«", "`"])
+_JOINED_TO_THE_LEFT = frozenset([".", ",", "!", "?", ";", ":", ")", "]", "}", "%", "''", "...", "”", "’", "»"])
+_JOINED_TO_THE_RIGHT = frozenset(["(", "[", "{", "$", "#", "``", "“", "‘", "«", "`"])
 _CLITICS = frozenset(["n't", "'s", "'m", "'d", "'ll", "'re", "'ve"])
 _PAIRS = frozenset(
     [("can", "not"), ("gim", "me"), ("gon", "na"), ("got", "ta"), ("lem", "me"), ("more", "'n"), ("wan", "na")]
@@ -14,10 +14,14 @@ _WRITTEN = {
 
 
 def detokenise(tokens: Iterable[str]) -> str:
-    """Join the tokens of either tokenizer: "a man 's dog" becomes "a man's dog", "do n't" "don't".
+    """Join tokens into a sentence: "a man 's dog" becomes "a man's dog", "do n't" becomes "don't".
 
-    >>> detokenise(["a", "man", "'s", "dog", "does", "n't", "sit", ",", "``", "he", "''", "says", "."])
-    'a man\\'s dog doesn\\'t sit, "he" says.'
+    Args:
+        tokens: of either tokenizer, `ptb` or `words`.
+
+    Example:
+        >>> detokenise(["a", "man", "'s", "dog", "does", "n't", "sit", ",", "``", "he", "''", "says", "."])
+        'a man\\'s dog doesn\\'t sit, "he" says.'
     """
     text, before, quoted = "", "", False
     for token in tokens:
@@ -28,7 +32,12 @@ def detokenise(tokens: Iterable[str]) -> str:
             written = "'"
         else:
             written = _WRITTEN.get(mark, mark)
-        joined = mark in _TO_THE_LEFT or mark in _CLITICS or (before, mark) in _PAIRS or before in _TO_THE_RIGHT
+        joined = (
+            mark in _JOINED_TO_THE_LEFT
+            or mark in _CLITICS
+            or (before, mark) in _PAIRS
+            or before in _JOINED_TO_THE_RIGHT
+        )
         text += written if joined or not text else " " + written
         before = mark
     return text

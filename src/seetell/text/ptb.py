@@ -1,15 +1,15 @@
-"""Tokens as the evaluation of captions counts them.
+"""The tokenizer that caption metrics are defined with.
 
-`ptb` agrees with what pycocoevalcap makes of a caption: the PTB tokenizer of Stanford CoreNLP 3.4.1, lower-cased, and
-then without punctuation. It needs no Java: it was written by watching what that program does with some 400,000 words
-and with every short string over small alphabets.
+`ptb` agrees with pycocoevalcap: the PTB tokenizer of Stanford CoreNLP 3.4.1, lower-cased, and then without punctuation.
+It needs no Java: it was written by observing the original on some 400,000 words and on all short strings over small
+alphabets.
 
-The original is a lexer: of the rules that match at a place the longest match wins, and of equally long ones the first;
-what a rule only looks ahead at counts towards its length. `_RULES` keeps to that.
+The original is a lexer: of the rules that match at a position the longest match wins, and of equally long ones the
+first; the lookahead of a rule counts towards its length. `_RULES` follows that.
 
-Two departures, on purpose. The original looks across the end of a caption that closes with an initial ("Highway 5 S."),
-so that its answer depends on the caption after it; here a caption stands alone. And no token holds white space: a
-telephone number or "2 1/2", one token there, is its parts here, as BLEU and CIDEr, which split at white space, see it.
+There are two deliberate differences. The original looks across the end of a caption that closes with an initial
+("Highway 5 S."), so that the result depends on the next caption; here, captions are independent. And no token contains
+white space: a telephone number or "2 1/2", one token there, is split here, as BLEU and CIDEr split at white space.
 """
 
 import re
@@ -31,13 +31,13 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
-# Kept with their full stop in any case of letters: titles and the like, which stand before something, …
+# Abbreviations that keep their full stop in upper and lower case: titles, …
 _TITLES = _words(
     "adj adm adv alex assoc asst atty ave brig capt cf cie cmdr col comdr cpl dept det dr drs elec ens ft gen gov "
     "govs hon insp invt jos lieut lt maj messrs mfg mlle mme mr mrs ms msgr mt mtg natl pfc ph pres prof profs pvt "
     "rep reps rev sen sens sfc sgt spc st ste supt treas vs wm"
 )
-# … and what may also end a sentence …
+# … those that may also end a sentence, …
 _ENDINGS = _words(
     "al ala apr ariz assn aug bancorp bhd bldg blvd bros calif co colo conn corp cos ct dak dec ed.d esq est etc ext "
     "feb fla fri ga inc ind intl jan jr jul jun kan kans ky ltd mar md mich minn mo mon mont neb nev nov oct okla "
@@ -45,9 +45,9 @@ _ENDINGS = _words(
     "vt wed wis wisc wyo"
 )
 ABBREVIATIONS = _TITLES + _ENDINGS
-# … only with a capital, being ordinary words otherwise …
+# … those that are ordinary words without a capital, …
 _CAPITALISED_ABBREVIATIONS = _words("Ark Az Del Ill La Mass Miss Ore Pa Tex Wash")
-# … and only before a number.
+# … and those that only precede a number.
 ABBREVIATIONS_OF_NUMBERS = _words("art ca fig figs no nos op pp prop")
 # Before one of these, the full stop after a single letter ends the sentence.
 _SENTENCE_STARTS = _words(
@@ -64,7 +64,7 @@ _SPLIT = {
     "lemme": ("lem", "me"),
     "wanna": ("wan", "na"),
 }
-# pycocoevalcap takes brackets out by their upper-case names, after lower-casing: so brackets stay.
+# pycocoevalcap removes brackets by their upper-case names, but after lower-casing: so brackets stay.
 _SYMBOLS = {
     "(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-",
     "£": "#", "€": "$", "¤": "$", "₠": "$", "\x80": "$", "¢": "cents",
@@ -114,7 +114,7 @@ _RULES: list[tuple[str, _Change | None]] = []
 
 
 def _rule(token: str, ahead: str = "", change: _Change | None = None) -> None:
-    """Add a rule: group 1 of its pattern is the token, the rest is what it looks ahead at."""
+    """Add a rule: group 1 of its pattern is the token, the rest is its lookahead."""
     _RULES.append((f"({token}){ahead}", change))
 
 
@@ -133,7 +133,7 @@ _rule(r"@[A-Za-z_][A-Za-z_0-9]*")
 _rule(rf"#[{_L}]+")
 _rule(rf"<!?{_TAG}(?:{_ATTRIBUTE})*\s*/?\s*>|<\?{_TAG}(?:{_ATTRIBUTE})*\s*\?>|</{_TAG}\s*>|<!--.*?-->|<{_EMAIL}>")
 
-# Contractions. A word that stands before one is cut off there; `n't` takes the n.
+# Contractions. The word before one ends there; `n't` includes the n.
 _CLITIC = f"{_APOSTROPHE}(?i:s|m|d|ll|re|ve)"
 _rule(rf"[{_L}]*(?![nN])[{_L}]", f"[nN]{_ANY_APOSTROPHE}[tT]")
 _rule(rf"[{_L}]+", rf"{_CLITIC}(?:[^{_L}]|$)")
@@ -196,9 +196,9 @@ _rule(
     "",
     _symbol,
 )
-# What no rule matches (emoji, control characters, unassigned code points) is passed over in silence.
+# What no rule matches (emoji, control characters, unassigned code points) is skipped.
 
-# Nearly every caption is words, commas and a full stop: these two say the same as the rules, faster.
+# Nearly every caption is words, commas and a full stop: these two give the same tokens as the rules, faster.
 _PLAIN_WORDS = re.compile(r'(?:[A-Za-z]+(?:-[A-Za-z]+)*,?(?:[\s"]+|$))+')
 _PLAIN_END = re.compile(r'([A-Za-z]{2,})\.(?:[\s"]+|$)')
 _BLANK = re.compile(r"""(?:[\s"]|[.,;:!?'-](?=\s|$))+""")
@@ -209,49 +209,53 @@ _MAY_KEEP_FULL_STOP = frozenset(
 
 
 def ptb(text: str) -> list[str]:
-    """The tokens of a caption as pycocoevalcap would give them to a metric: lower-case, without punctuation.
+    """Tokenize a caption as pycocoevalcap does: lower case, without punctuation.
 
-    >>> ptb('A man\\'s dog doesn\\'t fetch the "frisbee", e.g. in the U.S.')
-    ['a', 'man', "'s", 'dog', 'does', "n't", 'fetch', 'the', 'frisbee', 'e.g.', 'in', 'the', 'u.s.']
+    Args:
+        text: a caption.
+
+    Example:
+        >>> ptb('A man\\'s dog doesn\\'t fetch the "frisbee", e.g. in the U.S.')
+        ['a', 'man', "'s", 'dog', 'does', "n't", 'fetch', 'the', 'frisbee', 'e.g.', 'in', 'the', 'u.s.']
     """
     tokens: list[str] = []
-    place, end = 0, len(text)
-    while place < end:
-        if match := _PLAIN_WORDS.match(text, place):
+    position, end = 0, len(text)
+    while position < end:
+        if match := _PLAIN_WORDS.match(text, position):
             words = _NOT_A_WORD.sub(" ", match.group().lower()).split()
             if _SPLIT.keys().isdisjoint(words):
                 tokens += words
             else:
                 tokens += [part for word in words for part in _SPLIT.get(word, (word,))]
-            place = match.end()
-        elif match := _BLANK.match(text, place):
-            place = match.end()
-        elif (match := _PLAIN_END.match(text, place)) and match[1].lower() not in _MAY_KEEP_FULL_STOP:
+            position = match.end()
+        elif match := _BLANK.match(text, position):
+            position = match.end()
+        elif (match := _PLAIN_END.match(text, position)) and match[1].lower() not in _MAY_KEEP_FULL_STOP:
             word = match[1].lower()
             tokens += _SPLIT.get(word, (word,))
-            place = match.end()
+            position = match.end()
         else:
-            place, found = _longest(text, place)
+            position, found = _longest(text, position)
             tokens += found
     return tokens
 
 
 @cache
 def _compiled() -> list[tuple[re.Pattern[str], _Change | None]]:
-    """The rules, compiled when first needed: it takes a tenth of a second that no start-up should pay for."""
+    """The rules, compiled on first use: that takes a tenth of a second."""
     return [(re.compile(pattern), change) for pattern, change in _RULES]
 
 
-def _longest(text: str, place: int) -> tuple[int, list[str]]:
-    """Apply the rule with the longest match at `place`: where it ends, and what it gives."""
-    reach, end, change = place, place + 1, None
+def _longest(text: str, position: int) -> tuple[int, list[str]]:
+    """Apply the rule with the longest match at `position`; returns the end of the match, and the tokens."""
+    reach, end, change = position, position + 1, None
     for pattern, rule_change in _compiled():
-        match = pattern.match(text, place)
+        match = pattern.match(text, position)
         if match is not None and match.end() > reach:
             reach, end, change = match.end(), match.end(1), rule_change
-    if reach == place:
+    if reach == position:
         return end, []
-    token = text[place:end].lower()
+    token = text[position:end].lower()
     if change is not None:
         token = change(token)
     if reach == end and token in _SPLIT:

@@ -1,34 +1,44 @@
-"""Tokenizers by name: `ptb` for what evaluation counts, `words` for text with punctuation, `pieces` of words."""
+"""Tokenizers by name: `ptb` (metrics), `words` (with punctuation), `pieces` (WordPiece)."""
 
 from collections.abc import Container
 from typing import Protocol
 
-from seetell.errors import SeetellError
-from seetell.text.pieces import WordPieces
+from seetell.errors import SeetellError, did_you_mean
 from seetell.text.ptb import ptb
 from seetell.text.treebank import words
+from seetell.text.wordpiece import WordPieces
 
 __all__ = ["PIECES", "TOKENIZERS", "TOKENIZER_NAMES", "Tokenizer", "by_name", "ptb", "words"]
 
 
 class Tokenizer(Protocol):
-    """Makes tokens of a text; no token is empty or holds white space."""
+    """Splits a text into tokens, none of them empty or with white space."""
 
     def __call__(self, text: str, /) -> list[str]: ...
 
 
 TOKENIZERS: dict[str, Tokenizer] = {"ptb": ptb, "words": words}
-PIECES = "pieces"  # the one that needs to know its vocabulary
+PIECES = "pieces"  # needs a vocabulary
 TOKENIZER_NAMES = (*TOKENIZERS, PIECES)
 
 
 def by_name(name: str, vocabulary: Container[str] | None = None) -> Tokenizer:
-    """The tokenizer that a recipe or bundle names; `pieces` are pieces of a vocabulary."""
+    """The tokenizer with a name.
+
+    Args:
+        name: `ptb`, `words` or `pieces`.
+        vocabulary: of the pieces; required for `pieces`.
+
+    Example:
+        >>> by_name("words")("A dog runs.")
+        ['a', 'dog', 'runs', '.']
+    """
     if name == PIECES and vocabulary is not None:
         return WordPieces(vocabulary)
     try:
         return TOKENIZERS[name]
     except KeyError:
-        known = " or ".join(TOKENIZERS)
-        problem = f"{name} are read by sentence encoders only" if name == PIECES else f"there is no tokenizer {name!r}"
-        raise SeetellError(problem, remedy=f"Choose {known}.") from None
+        if name == PIECES:
+            problem = "the tokenizer 'pieces' works with sentence encoders only"
+            raise SeetellError(problem, remedy=f"Choose {' or '.join(TOKENIZERS)}") from None
+        raise SeetellError(f"there is no tokenizer {name!r}", remedy=did_you_mean(name, TOKENIZER_NAMES)) from None

@@ -1,11 +1,12 @@
-"""Words and punctuation, as NLTK's `word_tokenize` separates them: the text of Vilalta's experiments.
+"""Words and punctuation as in NLTK's `word_tokenize`, the tokenizer of Vilalta's experiments.
 
 The rules are those of the Penn Treebank. Punctuation is kept, double quotation marks become `` and '', contractions
-are cut (do n't, man 's, can not), and a full stop is a token only where a sentence ends: "Mr." and "3.5" stay whole.
+are split (do n't, man 's, can not), and a full stop is a token only at the end of a sentence: "Mr." and "3.5" stay
+whole.
 
-NLTK finds the ends of sentences with a trained model (Punkt), which is a separate download. Here a full stop before
-white space ends a sentence unless the word is an abbreviation, has full stops inside, is a single letter, or is a
-number before a small letter.
+NLTK finds the ends of sentences with a trained model (Punkt), which is a separate download. Here, a full stop before
+white space ends a sentence unless the word is an abbreviation, contains a full stop, is a single letter, or is a number
+before a lower-case letter.
 """
 
 import re
@@ -19,7 +20,7 @@ _OPENS_AFTER = frozenset(" \t\n([{<«“‘„`")
 _OPENING_APOSTROPHE = re.compile(r"(?i)(?<!\w)'(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)")
 _SHORT_CLITIC = re.compile(r"(.*[^'])('[sSmMdD]?)")
 _LONG_CLITIC = re.compile(r"(.*[^'])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T)")
-# Two words in one, and where the second begins
+# Two words in one, and the index of the second
 _PAIRS = {"cannot": 3, "d'ye": 1, "gimme": 3, "gonna": 3, "gotta": 3, "lemme": 3, "more'n": 4, "wanna": 3}
 _STOP = re.compile(r"""(?<!\S)(\S*?)[.!?]["')\]}»”’]*\s+""")
 _PLAIN = re.compile(r"([\w\s]*)(\.?)\s*")
@@ -28,7 +29,12 @@ _KEEP_STOP_BEFORE_NUMBER = frozenset(ABBREVIATIONS_OF_NUMBERS)
 
 
 def sentences(text: str) -> list[str]:
-    """Cut a text after the full stops, question and exclamation marks that end its sentences."""
+    """Split a text into sentences.
+
+    Example:
+        >>> sentences("Mr. Smith sits. He waits!")
+        ['Mr. Smith sits.', 'He waits!']
+    """
     found, start = [], 0
     for stop in _STOP.finditer(text):
         word, mark = stop[1], text[stop.end(1)]
@@ -41,7 +47,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _ends(word: str, following: str) -> bool:
-    """Whether the full stop after `word` ends a sentence, seeing the first character of what follows."""
+    """Whether the full stop after `word` ends a sentence, given the character that follows."""
     bare = word.lstrip("\"'([{«“‘")
     if bare.isdecimal():
         return not following.islower()
@@ -51,12 +57,16 @@ def _ends(word: str, following: str) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """The words and punctuation of a caption, in lower case.
+    """Tokenize a caption into words and punctuation, in lower case.
 
-    >>> words('The boy\\'s dog isn\\'t "wet". It cannot swim!')
-    ['the', 'boy', "'s", 'dog', 'is', "n't", '``', 'wet', "''", '.', 'it', 'can', 'not', 'swim', '!']
+    Args:
+        text: a caption.
+
+    Example:
+        >>> words('The boy\\'s dog isn\\'t "wet". It cannot swim!')
+        ['the', 'boy', "'s", 'dog', 'is', "n't", '``', 'wet', "''", '.', 'it', 'can', 'not', 'swim', '!']
     """
-    if plain := _PLAIN.fullmatch(text):  # most captions; the same, faster
+    if plain := _PLAIN.fullmatch(text):  # most captions; the same result, faster
         tokens = plain[1].lower().split()
         if _PAIRS.keys().isdisjoint(tokens):
             return [*tokens, "."] if plain[2] else tokens
@@ -75,19 +85,19 @@ def _sentence(text: str) -> Iterator[str]:
 
 
 def _parts(text: str, before: str) -> Iterator[str]:
-    """The tokens of `text`, which stands after `before` in its sentence."""
-    place = len(before)
+    """The tokens of `text`, which follows `before` in its sentence."""
+    position = len(before)
     whole = before + text
     for number, part in enumerate(_MARKS.split(text)):
         if number % 2 == 0:
             for chunk in part.split():
                 yield from _chunk(chunk)
         elif part in ('"', "''"):
-            opens = whole[place - 1] in _OPENS_AFTER if place else part == '"'
+            opens = whole[position - 1] in _OPENS_AFTER if position else part == '"'
             yield "``" if opens else "''"
         else:
             yield part
-        place += len(part)
+        position += len(part)
 
 
 def _chunk(chunk: str) -> Iterator[str]:

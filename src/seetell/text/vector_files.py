@@ -1,4 +1,4 @@
-"""Files of word vectors: a word and its numbers a line, as GloVe and word2vec write them."""
+"""Files of word vectors in the text format of GloVe and word2vec: a word and its numbers per line."""
 
 import gzip
 import os
@@ -19,13 +19,19 @@ from seetell.errors import SeetellError
 
 Vectors = npt.NDArray[np.float32]
 _BLOCK = 4096  # lines whose numbers are read at once
-_MOST_PROBLEMS = 100
+_SHOWN_PROBLEMS = 100
 
 
 def read_vectors(
     path: str | os.PathLike[str], wanted: set[str] | None, member: str | None
 ) -> tuple[list[str], Vectors, list[str]]:
-    """The words, vectors and problems of a file; see `WordVectors.read`."""
+    """The words, vectors and problems of a file; see `WordVectors.read`.
+
+    Args:
+        path: of the file.
+        wanted: keep only these words.
+        member: which file of an archive.
+    """
     try:
         with _opened(Path(path), member) as (file, name):
             return _Reader(name, wanted).read(file)
@@ -37,7 +43,7 @@ def read_vectors(
 
 @contextmanager
 def _opened(path: Path, member: str | None) -> Iterator[tuple[IO[bytes], str]]:
-    """The file as bytes, and the name by which problems call it."""
+    """The file as bytes, and its name for messages."""
     if path.suffix.lower() == ".zip":
         with zipfile.ZipFile(path) as archive:
             name = _member(archive, path, member)
@@ -45,7 +51,7 @@ def _opened(path: Path, member: str | None) -> Iterator[tuple[IO[bytes], str]]:
                 yield file, f"{path}/{name}"
     elif path.suffix.lower() == ".gz":
         with gzip.open(path, "rb") as unpacked:
-            yield unpacked, str(path)  # type: ignore[misc]  # a GzipFile is an IO[bytes] in all but name
+            yield unpacked, str(path)  # type: ignore[misc]  # GzipFile is not declared as an IO[bytes]
     else:
         with open(path, "rb") as plain:
             yield plain, str(path)
@@ -65,18 +71,18 @@ def _member(archive: zipfile.ZipFile, path: Path, member: str | None) -> str:
 
 
 class _Reader:
-    """Reads one file, in blocks of lines whose numbers are all parsed at once."""
+    """Reads one file, parsing the numbers of a block of lines at once."""
 
     def __init__(self, name: str, wanted: set[str] | None) -> None:
         self.name = name
         self.wanted = wanted
-        # A word that holds a space cannot be told from a line's first field alone.
+        # Words may contain spaces, so the first field of a line is only a first test.
         self.first_fields = None if wanted is None else {word.split(" ")[0].encode() for word in wanted}
         self.dimension = 0
         self.words: dict[str, None] = {}
         self.blocks: list[Vectors] = []
         self.problems: list[str] = []
-        self.unnamed = 0
+        self.more_problems = 0
 
     def read(self, file: Iterable[bytes]) -> tuple[list[str], Vectors, list[str]]:
         lines = enumerate(file, 1)
@@ -97,8 +103,8 @@ class _Reader:
         every = chain(head, lines)
         while block := list(islice(every, _BLOCK)):
             self._block(block)
-        if self.unnamed:
-            self.problems.append(f"{self.name}: {self.unnamed:,} more such lines")
+        if self.more_problems:
+            self.problems.append(f"{self.name}: {self.more_problems:,} more such lines")
         if not self.words and (self.wanted is None or self.problems):
             raise SeetellError(
                 "no line holds a word vector",
@@ -111,8 +117,8 @@ class _Reader:
     def _block(self, lines: list[tuple[int, bytes]]) -> None:
         words: list[str] = []
         numbers: list[bytes] = []
-        places: list[int] = []
-        for place, line in lines:
+        line_numbers: list[int] = []
+        for number, line in lines:
             if self.first_fields is not None and line[: line.find(b" ")] not in self.first_fields:
                 continue
             line = line.rstrip()
@@ -124,54 +130,56 @@ class _Reader:
                 fields = line.rsplit(b" ", self.dimension)
                 head, tail = fields[0], b" ".join(fields[1:])
                 if len(fields) <= self.dimension:
-                    self._problem(place, f"{len(fields) - 1} numbers instead of {self.dimension}")
+                    self._problem(number, f"{len(fields) - 1} numbers instead of {self.dimension}")
                     continue
             try:
                 word = head.strip().decode("utf-8")
             except UnicodeDecodeError:
-                self._problem(place, "the word is not UTF-8")
+                self._problem(number, "the word is not UTF-8")
                 continue
             if not word:
-                self._problem(place, "there is no word")
+                self._problem(number, "there is no word")
             elif self.wanted is None or word in self.wanted:
                 words.append(word)
                 numbers.append(tail)
-                places.append(place)
-        self._keep(words, numbers, places)
+                line_numbers.append(number)
+        self._keep(words, numbers, line_numbers)
 
-    def _keep(self, words: list[str], numbers: list[bytes], places: list[int]) -> None:
+    def _keep(self, words: list[str], numbers: list[bytes], line_numbers: list[int]) -> None:
         if not words:
             return
         vectors = _parsed(numbers, self.dimension)
-        if vectors is None:  # some line is damaged: halve the block until it stands alone
+        if vectors is None:  # a line is damaged: halve the block until it is found
             if len(words) == 1:
-                self._problem(places[0], f"not all of these are numbers: {numbers[0][:40].decode(errors='replace')} …")
+                self._problem(
+                    line_numbers[0], f"not all of these are numbers: {numbers[0][:40].decode(errors='replace')} …"
+                )
                 return
             half = len(words) // 2
-            self._keep(words[:half], numbers[:half], places[:half])
-            self._keep(words[half:], numbers[half:], places[half:])
+            self._keep(words[:half], numbers[:half], line_numbers[:half])
+            self._keep(words[half:], numbers[half:], line_numbers[half:])
             return
         finite = np.asarray(np.isfinite(vectors).all(axis=1))
         kept = []
-        for row, (word, place) in enumerate(zip(words, places, strict=True)):
+        for row, (word, number) in enumerate(zip(words, line_numbers, strict=True)):
             if word in self.words:
-                self._problem(place, f"the word {word!r} was there before")
+                self._problem(number, f"the word {word!r} is repeated")
             elif not finite[row]:
-                self._problem(place, "not all numbers are finite")
+                self._problem(number, "not all numbers are finite")
             else:
                 self.words[word] = None
                 kept.append(row)
         self.blocks.append(vectors if len(kept) == len(words) else vectors[kept])
 
-    def _problem(self, place: int, reason: str) -> None:
-        if len(self.problems) < _MOST_PROBLEMS:
-            self.problems.append(f"{self.name}:{place}: {reason}")
+    def _problem(self, number: int, reason: str) -> None:
+        if len(self.problems) < _SHOWN_PROBLEMS:
+            self.problems.append(f"{self.name}:{number}: {reason}")
         else:
-            self.unnamed += 1
+            self.more_problems += 1
 
 
 def _parsed(lines: list[bytes], dimension: int) -> Vectors | None:
-    """The numbers of some lines, (lines, dimension); None if anything else is among them."""
+    """The numbers of lines, (lines, dimension); None if some are not numbers."""
     plain = np.array([line.count(b".") == dimension and b"e" not in line for line in lines])
     vectors = np.empty((len(lines), dimension), dtype=np.float32)
     for these, parse in ((plain, _fractions), (~plain, _numbers)):
@@ -184,7 +192,7 @@ def _parsed(lines: list[bytes], dimension: int) -> Vectors | None:
 
 
 def _fractions(text: bytes) -> npt.NDArray[np.floating] | None:
-    """Numbers that all have a decimal point and no exponent: as integers divided by powers of ten, thrice as fast."""
+    """Numbers with a decimal point and no exponent: integers divided by powers of ten, three times as fast."""
     characters = np.frombuffer(text + b" ", dtype=np.uint8)
     points, spaces = np.flatnonzero(characters == ord(".")), np.flatnonzero(characters == ord(" "))
     lengths = np.diff(spaces, prepend=-1)
@@ -201,7 +209,7 @@ def _fractions(text: bytes) -> npt.NDArray[np.floating] | None:
 
 def _numbers(text: bytes, kind: type[np.generic] = np.float32) -> npt.NDArray[Any] | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # how older NumPy says "there is more, but not a number"
+        warnings.simplefilter("error", DeprecationWarning)  # how older NumPy reports text that is not a number
         try:
             return np.fromstring(text, dtype=kind, sep=" ")
         except (ValueError, DeprecationWarning):
@@ -209,6 +217,6 @@ def _numbers(text: bytes, kind: type[np.generic] = np.float32) -> npt.NDArray[An
 
 
 def _is_header(line: bytes) -> bool:
-    """Whether this is the first line of word2vec's format: how many words, how many dimensions."""
+    """Whether this is the header of word2vec's format: the number of words, and of dimensions."""
     fields = line.split()
     return len(fields) == 2 and all(field.isdigit() for field in fields)

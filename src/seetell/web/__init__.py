@@ -1,12 +1,17 @@
-"""The page and its API: a library in a browser, on this computer.
+"""The web page and its JSON API: a library in the browser, served from this computer.
+
+Example:
 
     with Library.open("holiday.library") as library:
-        serve(Site(library, Access.to("127.0.0.1")), bind("127.0.0.1", 0))
+        serve(Site(library, Access.for_host("127.0.0.1")), bind("127.0.0.1", 0))
 
-`create_app(site)` is the application (FastAPI behind a guard), `Site` what its answers are made of, `Access` who may
-ask. What needs a network or a disk runs in the threads of a `WorkQueue`, which has so many chairs and no more; the event
-loop never waits. No path that comes from a client is opened: images are asked for by their number in the library, and
-the page's own files are read once, at the start.
+`create_app(site)` is a FastAPI application behind `SecurityMiddleware`. A `Site` holds what requests share, `Access`
+decides who may send them. Everything that needs a model, the database or the disk runs in the threads of a bounded
+`WorkQueue`, so the event loop never blocks. No path from a client is ever opened: images are requested by their id,
+and the page's own files are read once at start-up.
+
+This is the only package that imports FastAPI, Starlette, uvicorn and pydantic; `seetell serve` is the only command
+that imports it.
 """
 
 from seetell.web.app import create_app

@@ -1,4 +1,4 @@
-"""Indexing behind the page: one thread that keeps the library up to date, and whoever watches it."""
+"""Indexing in the background: one thread keeps the library up to date and streams its progress to the page."""
 
 import asyncio
 import json
@@ -11,70 +11,86 @@ from typing import Literal
 
 from seetell.errors import SeetellError
 from seetell.library import Library, Report
-from seetell.library.exporting import shown
 from seetell.progress import Event, Progress
+from seetell.web.presentation import printable
 
-EVERY = 0.2  # seconds between two events, at least
-STILL_HERE = 15.0  # seconds after which a silent connection is told that it lives
-SHOWN = 50  # problems that are told
+INTERVAL = 0.2  # seconds between two events, at least
+KEEP_ALIVE = 15.0  # seconds without an event before a comment is sent
+MAX_PROBLEMS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """How the indexing goes; `change` grows with whatever may have changed what the library holds."""
+class IndexingState:
+    """Progress of indexing, as sent to the page.
 
-    state: Literal["idle", "indexing", "done", "failed"] = "idle"
+    Args:
+        done: images processed so far, of `total`.
+        rate: images per second.
+        error: why indexing failed.
+        new: images added by the last run.
+        removed: images whose files are gone.
+        problems: files that could not be read, each with `name` and `reason`.
+        revision: grows whenever the contents of the library may have changed.
+    """
+
+    status: Literal["idle", "indexing", "done", "failed"] = "idle"
     done: int = 0
     total: int | None = None
     rate: float = 0.0
     seconds_left: float | None = None
     note: str = ""
-    problem: str = ""
+    error: str = ""
     new: int = 0
-    forgotten: int = 0
+    removed: int = 0
     unreadable: int = 0
     problems: list[dict[str, str]] = field(default_factory=list)
-    change: int = 0
+    revision: int = 0
 
 
 class Indexer:
-    """Runs `Library.update` in a thread, once at a time.
+    """Runs `Library.update` in a thread, one run at a time.
 
     Args:
-        after: called, in that thread, when an update has come to its end.
-        whole_paths: whether whoever watches may know where on the disk a file lies.
+        library: the library to update.
+        after_update: called in that thread when a run has finished.
+        full_paths: whether clients may see full paths.
     """
 
-    def __init__(self, library: Library, after: Callable[[Report], object], *, whole_paths: bool) -> None:
-        self._library, self._after, self._whole = library, after, whole_paths
-        self.state = State()
+    def __init__(self, library: Library, after_update: Callable[[Report], object], *, full_paths: bool) -> None:
+        self._library, self._after_update, self._full_paths = library, after_update, full_paths
+        self.state = IndexingState()
         self._stop, self._lock = threading.Event(), threading.Lock()
         self._thread: threading.Thread | None = None
-        self._told = 0.0
+        self._last_published = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()
 
     def start(self, folders: Sequence[Path] | None = None) -> bool:
-        """Begin, unless it is under way already; without folders, with all that the library has."""
+        """Start indexing unless it is already running; return whether it was started.
+
+        Args:
+            folders: what to index; None for all folders the library already has.
+        """
         with self._lock:
             if self._stop.is_set() or (self._thread is not None and self._thread.is_alive()):
                 return False
-            self.state = State("indexing", change=self.state.change)
+            self.state = IndexingState("indexing", revision=self.state.revision)
             self._thread = threading.Thread(target=self._run, args=(folders,), name="seetell-indexer", daemon=True)
             self._thread.start()
         return True
 
     def close(self) -> None:
-        """Ask the thread to stop, and end all streams; what is done is kept."""
+        """Ask the thread to stop and end all event streams; finished work is kept."""
         self._stop.set()
         self._publish()
 
     def join(self) -> None:
+        """Wait for the thread to end."""
         if self._thread is not None:
             self._thread.join()
 
     async def events(self) -> AsyncIterator[str]:
-        """Server-sent events: the state now, and whenever it has changed."""
+        """Yield server-sent events: the current state, then every change."""
         self._loop = asyncio.get_running_loop()
         yield "retry: 2000\n\n"
         while not self._stop.is_set():
@@ -82,37 +98,40 @@ class Indexer:
             yield f"event: progress\ndata: {json.dumps(asdict(self.state))}\n\n"
             while not self._stop.is_set():
                 try:
-                    await asyncio.wait_for(changed.wait(), STILL_HERE)
+                    await asyncio.wait_for(changed.wait(), KEEP_ALIVE)
                     break
                 except TimeoutError:
-                    yield ": still here\n\n"
+                    yield ": keep-alive\n\n"
 
     def _run(self, folders: Sequence[Path] | None) -> None:
         try:
-            report = self._library.update(folders, progress=Progress(self._watch), stop=self._stop)
-            problems = [
-                {"name": shown(each.path if self._whole else Path(each.path).name), "reason": each.reason}
-                for each in report.problems[:SHOWN]
-            ]
-            self.state = replace(
-                self.state,
-                state="done",
-                new=report.told + report.linked,
-                forgotten=report.forgotten,
-                unreadable=report.unreadable,
-                problems=problems,
-                change=self.state.change + 1,
-            )
-            self._after(report)
+            report = self._library.update(folders, progress=Progress(self._on_progress), stop=self._stop)
+            self.state = self._finished(report)
+            self._after_update(report)
         except SeetellError as error:
-            self.state = replace(self.state, state="failed", problem=f"{error.problem}. {error.remedy}".strip())
+            self.state = replace(self.state, status="failed", error=f"{error.problem}. {error.remedy}".strip())
         except BaseException:
-            self.state = replace(self.state, state="failed", problem="something went wrong; the terminal says what")
+            self.state = replace(self.state, status="failed", error="unexpected error; see the server's terminal")
             raise
         finally:
             self._publish()
 
-    def _watch(self, event: Event) -> None:
+    def _finished(self, report: Report) -> IndexingState:
+        problems = [
+            {"name": printable(each.path if self._full_paths else Path(each.path).name), "reason": each.reason}
+            for each in report.problems[:MAX_PROBLEMS]
+        ]
+        return replace(
+            self.state,
+            status="done",
+            new=report.told + report.linked,
+            removed=report.forgotten,
+            unreadable=report.unreadable,
+            problems=problems,
+            revision=self.state.revision + 1,
+        )
+
+    def _on_progress(self, event: Event) -> None:
         self.state = replace(
             self.state,
             done=event.done,
@@ -120,10 +139,10 @@ class Indexer:
             rate=event.rate,
             seconds_left=event.seconds_left,
             note=event.note,
-            change=self.state.change + 1,
+            revision=self.state.revision + 1,
         )
-        if event.finished or time.monotonic() - self._told >= EVERY:
-            self._told = time.monotonic()
+        if event.finished or time.monotonic() - self._last_published >= INTERVAL:
+            self._last_published = time.monotonic()
             self._publish()
 
     def _publish(self) -> None:

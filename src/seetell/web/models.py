@@ -1,90 +1,55 @@
-"""Bundles side by side: what each can do, and what was measured."""
+"""The models on this computer, with the scores they carry."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter
-from pydantic import BaseModel
-
-from seetell.bundle import Manifest, Place, installed, read_manifest
+from seetell.bundle import InstalledBundle, Manifest, installed, read_manifest
 from seetell.errors import SeetellError
-from seetell.web.site import Site
+from seetell.library import Library
+from seetell.web.schemas import ModelResponse, ScoreResponse
 
 
-class ScoreAnswer(BaseModel):
-    """What was measured, on what and how; nested numbers have names with dots."""
-
-    data: str
-    split: str
-    protocol: str
-    images: int
-    measured_on: str
-    metrics: dict[str, float]
-
-
-class BundleAnswer(BaseModel):
-    """A bundle on this computer."""
-
-    name: str
-    used: bool
-    builtin: bool
-    about: str = ""
-    kinds: list[str] = []
-    bytes: int = 0
-    precision: str = ""
-    licence: str = ""
-    training_data: list[str] = []
-    encoder: str = ""
-    fingerprint: str = ""
-    scores: dict[str, list[ScoreAnswer]] = {}
-    problem: str = ""
-
-
-def routes(site: Site) -> APIRouter:
-    api = APIRouter(prefix="/api", tags=["bundles"])
-
-    @api.get("/bundles")
-    async def bundles() -> list[BundleAnswer]:
-        """The bundle in use and those that have a name on this computer, with all that was measured of them."""
-        return await site.quick.run(listed, site)
-
-    return api
-
-
-def listed(site: Site) -> list[BundleAnswer]:
-    info = site.library.info()
-    found: list[BundleAnswer] = []
+def list_models(library: Library) -> list[ModelResponse]:
+    """Return the model the library uses, then the others that are installed."""
+    info = library.info()
+    models: list[ModelResponse] = []
     for place in installed():
         try:
-            found.append(described(read_manifest(place.path), place, info.fingerprint))
+            models.append(model_response(read_manifest(place.path), place, info.fingerprint))
         except SeetellError as error:
-            found.append(BundleAnswer(name=place.name, used=False, builtin=place.builtin, problem=error.problem))
-    if info.fingerprint and not any(each.used for each in found):  # it lies in a folder of its own
+            models.append(ModelResponse(name=place.name, in_use=False, builtin=place.builtin, error=error.problem))
+    if info.fingerprint and not any(model.in_use for model in models):  # opened from a folder, not installed
         try:
-            found.append(described(site.library.model.manifest, None, info.fingerprint))
+            models.append(model_response(library.model.manifest, None, info.fingerprint))
         except SeetellError as error:
-            found.append(BundleAnswer(name=info.bundle, used=True, builtin=False, problem=error.problem))
-    return sorted(found, key=lambda each: not each.used)
+            models.append(ModelResponse(name=info.bundle, in_use=True, builtin=False, error=error.problem))
+    return sorted(models, key=lambda model: not model.in_use)
 
 
-def described(manifest: Manifest, place: Place | None, used: str) -> BundleAnswer:
+def model_response(manifest: Manifest, place: InstalledBundle | None, fingerprint: str) -> ModelResponse:
+    """Describe a model.
+
+    Args:
+        place: where it is installed; None if it is not.
+        fingerprint: of the model in use.
+    """
     scores = {
         head.KIND: [
-            ScoreAnswer(
+            ScoreResponse(
                 data=score.data,
                 split=score.split,
                 protocol=score.protocol,
                 images=score.images,
                 measured_on=score.measured_on,
-                metrics=flat(score.metrics),
+                metrics=flatten_metrics(score.metrics),
             )
             for score in head.scores
         ]
         for head in manifest.heads
     }
-    return BundleAnswer(
+    return ModelResponse(
         name=place.name if place else manifest.name,
-        used=manifest.fingerprint == used,
+        in_use=manifest.fingerprint == fingerprint,
         builtin=bool(place and place.builtin),
         about=manifest.about,
         kinds=list(manifest.kinds),
@@ -98,12 +63,12 @@ def described(manifest: Manifest, place: Place | None, used: str) -> BundleAnswe
     )
 
 
-def flat(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """Nested numbers under names with dots."""
-    found: dict[str, float] = {}
+def flatten_metrics(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """Nested numbers under dotted names."""
+    flat: dict[str, float] = {}
     for name, value in metrics.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{name}.")
+            flat |= flatten_metrics(value, f"{prefix}{name}.")
         elif isinstance(value, int | float):
-            found[f"{prefix}{name}"] = float(value)
-    return found
+            flat[f"{prefix}{name}"] = float(value)
+    return flat

@@ -1,9 +1,9 @@
-"""Who may ask: the right host name, the right origin, the right token; and what every answer carries.
+"""Who may send requests, and the security headers of every response.
 
-A page that anybody wrote can make a browser ask servers on its own computer. Four things stand against that: the host
-name must be one of ours, so that no foreign name can be made to point here (DNS rebinding); a request that writes must
-come from our own page; `Cross-Origin-Resource-Policy` keeps answers out of other pages; and the content security policy
-lets our page run nothing but its own files. Bound elsewhere than to loopback, all of it asks for a token besides.
+A web page from anywhere can make a browser send requests to servers on its own computer. Four things prevent misuse:
+the Host header must name this server, so no foreign name can be pointed here (DNS rebinding); requests that write must
+come from our own page; `Cross-Origin-Resource-Policy` keeps responses out of other pages; and the content security
+policy allows our page to run nothing but its own files. When not bound to loopback, every request needs a token too.
 """
 
 import hmac
@@ -22,12 +22,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from seetell.errors import SeetellError
 
-UPLOAD = "/api/looks"
-UPLOAD_BYTES = 32 << 20
-BODY_BYTES = 64 << 10
-LEAST_TOKEN = 16  # characters
+UPLOAD_PATH = "/api/v1/uploads"
+MAX_UPLOAD_BYTES = 32 << 20
+MAX_BODY_BYTES = 64 << 10
+MIN_TOKEN_LENGTH = 16
+COOKIE_SECONDS = 31_536_000
 
-POLICY = "; ".join(
+CONTENT_POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
@@ -43,7 +44,7 @@ POLICY = "; ".join(
     )
 )
 HEADERS = {
-    "content-security-policy": POLICY,
+    "content-security-policy": CONTENT_POLICY,
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "x-frame-options": "DENY",
@@ -51,55 +52,64 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-_SAFE = {"GET", "HEAD", "OPTIONS"}
+_READ_ONLY = {"GET", "HEAD", "OPTIONS"}
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may ask.
+    """Who may send requests.
 
     Args:
-        loopback: whether the server can be reached from this computer only.
-        names: host names, in lower case, by which it may be asked for; addresses in numbers are told apart by
-            `loopback`.
-        token: what every request must bring; none if this is empty.
+        loopback: whether the server is reachable from this computer only.
+        host_names: host names, in lower case, that requests may use. IP addresses are checked by `loopback` instead.
+        token: what every request must carry; empty: no token is needed.
     """
 
     loopback: bool
-    names: frozenset[str]
+    host_names: frozenset[str]
     token: str = ""
 
     @classmethod
-    def to(cls, host: str, *, token: str = "", names: Iterable[str] = ()) -> Self:
-        """For a server that is bound to `host`. Elsewhere than on loopback there is a token, by chance unless told."""
+    def for_host(cls, host: str, *, token: str = "", host_names: Iterable[str] = ()) -> Self:
+        """Access for a server bound to a host.
+
+        Args:
+            host: where the server listens. Anywhere but on loopback a token is required.
+            token: the access token; where one is required, a random one by default.
+            host_names: further names that requests may use.
+
+        Raises:
+            SeetellError: the token is too short or not printable ASCII.
+        """
         loopback = is_loopback(host)
-        known = {"localhost", *(name.lower().rstrip(".") for name in names)}
+        names = {"localhost", *(name.lower().rstrip(".") for name in host_names)}
         if not loopback:
             machine = socket.gethostname().lower()
-            known |= {host.lower(), machine, f"{machine}.local"}
+            names |= {host.lower(), machine, f"{machine}.local"}
             token = token or secrets.token_urlsafe(24)
-        if token and (len(token) < LEAST_TOKEN or not token.isascii() or not token.isprintable()):
+        if token and (len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable()):
             raise SeetellError(
-                f"the token is shorter than {LEAST_TOKEN} characters, or not plain ASCII",
-                remedy="Leave it out, and one is made by chance",
+                f"the token is shorter than {MIN_TOKEN_LENGTH} characters or not printable ASCII",
+                remedy="Omit it to use a random one",
             )
-        return cls(loopback, frozenset(known), token)
+        return cls(loopback, frozenset(names), token)
 
-    def knows_host(self, header: str) -> bool:
-        """Whether the server may be asked for under this name. A name that is an address cannot be made to point
-        elsewhere."""
+    def allows_host(self, header: str) -> bool:
+        """Whether requests may use this Host header. Unlike a name, an IP address cannot be pointed elsewhere."""
         name = host_name(header)
         try:
             address = ipaddress.ip_address(name)
         except ValueError:
-            return name in self.names
+            return name in self.host_names
         return address.is_loopback or not self.loopback
 
-    def knows_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode("utf-8"))
+    def accepts_token(self, token: str) -> bool:
+        """Compare a token in constant time."""
+        return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode("utf-8"))
 
 
 def is_loopback(host: str) -> bool:
+    """Whether a host can be reached from this computer only."""
     if host.lower() == "localhost":
         return True
     try:
@@ -109,29 +119,29 @@ def is_loopback(host: str) -> bool:
 
 
 def host_name(header: str) -> str:
-    """A Host header without its port, in lower case; nothing if it is not one."""
+    """A Host header without its port, in lower case; empty if it is malformed."""
     try:
         return (urlsplit(f"//{header}").hostname or "").rstrip(".") if "@" not in header and "/" not in header else ""
     except ValueError:
         return ""
 
 
-def _place(origin: str) -> str:
-    """Host and port of an Origin header; nothing if it is not one."""
-    scheme, _, place = origin.lower().partition("://")
-    return place if scheme in ("http", "https") else ""
+def _origin_host(origin: str) -> str:
+    """Host and port of an Origin header; empty if it is malformed."""
+    scheme, _, host = origin.lower().partition("://")
+    return host if scheme in ("http", "https") else ""
 
 
-class Refusal(Exception):
-    """A request that is not answered, and why."""
+class RequestRejected(Exception):
+    """A request that is not passed on to the application."""
 
-    def __init__(self, status: HTTPStatus, problem: str, remedy: str = "") -> None:
-        super().__init__(problem)
-        self.status, self.problem, self.remedy = status, problem, remedy
+    def __init__(self, status: HTTPStatus, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.status, self.message, self.remedy = status, message, remedy
 
 
-class Guard:
-    """Stands before the application: refuses what may not ask, and puts `HEADERS` on every answer."""
+class SecurityMiddleware:
+    """Rejects requests that `Access` does not allow, and adds `HEADERS` to every response."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access
@@ -143,93 +153,112 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                have = {name.lower() for name, _ in message.get("headers", ())}
-                more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in have]
-                message = {**message, "headers": [*message.get("headers", ()), *more]}
-                if b"cache-control" not in have:
-                    message["headers"].append((b"cache-control", b"no-store"))
-            await send(message)
-
+        send = _with_security_headers(send)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
-            self._check(scope, headers)
-            away = self._check_token(scope, headers)
-        except Refusal as refusal:
-            await _refuse(refusal, with_headers)
+            self._check_host(headers)
+            self._check_origin(scope, headers)
+            self._check_length(scope, headers)
+            redirect = self._check_token(scope, headers)
+        except RequestRejected as rejected:
+            await _send_error(rejected, send)
             return
-        if away is not None:
-            await with_headers({"type": "http.response.start", "status": 303, "headers": away})
-            await with_headers({"type": "http.response.body"})
+        if redirect is not None:
+            await send({"type": "http.response.start", "status": 303, "headers": redirect})
+            await send({"type": "http.response.body"})
             return
-        await self._app(scope, receive, with_headers)
+        await self._app(scope, receive, send)
 
-    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
-        host = headers.get("host", "")
-        if not self._access.knows_host(host):
-            raise Refusal(
+    def _check_host(self, headers: dict[str, str]) -> None:
+        if not self._access.allows_host(headers.get("host", "")):
+            raise RequestRejected(
                 HTTPStatus.MISDIRECTED_REQUEST,
-                "this server does not go by that name",
-                "Use the address that `seetell serve` printed, or allow the name with --name",
+                "unknown host name",
+                "Use the address that `seetell serve` printed, or allow the name with --allow-host",
             )
+
+    def _check_origin(self, scope: Scope, headers: dict[str, str]) -> None:
         site = headers.get("sec-fetch-site", "same-origin")
         if scope["path"].startswith("/api/") and site == "cross-site":
-            raise Refusal(HTTPStatus.FORBIDDEN, "another site's page may not ask")
-        if scope["method"] in _SAFE:
+            raise RequestRejected(HTTPStatus.FORBIDDEN, "requests from other sites are not allowed")
+        if scope["method"] in _READ_ONLY:
             return
         origin = headers.get("origin")
-        ours = site in ("same-origin", "none") if origin is None else _place(origin) == host.lower()
+        if origin is None:
+            ours = site in ("same-origin", "none")
+        else:
+            ours = _origin_host(origin) == headers.get("host", "").lower()
         if not ours:
-            raise Refusal(HTTPStatus.FORBIDDEN, "only this server's own page may change something")
+            raise RequestRejected(HTTPStatus.FORBIDDEN, "only this server's own page may make changes")
+
+    def _check_length(self, scope: Scope, headers: dict[str, str]) -> None:
+        if scope["method"] in _READ_ONLY:
+            return
         length = headers.get("content-length", "")
         if not length.isdecimal() or len(length) > 15:
-            raise Refusal(HTTPStatus.LENGTH_REQUIRED, "a request with a body must say how long it is")
-        most = UPLOAD_BYTES if scope["path"] == UPLOAD else BODY_BYTES
-        if int(length) > most:
-            size = f"{most >> 20} MB" if most >= 1 << 20 else f"{most >> 10} kB"
-            raise Refusal(
+            raise RequestRejected(HTTPStatus.LENGTH_REQUIRED, "the request needs a Content-Length header")
+        upload = scope["path"] == UPLOAD_PATH
+        limit = MAX_UPLOAD_BYTES if upload else MAX_BODY_BYTES
+        if int(length) > limit:
+            size = f"{limit >> 20} MB" if limit >= 1 << 20 else f"{limit >> 10} kB"
+            raise RequestRejected(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"this is too large: {size} at most",
-                "Make a smaller copy of it" if scope["path"] == UPLOAD else "",
+                f"the request is too large: the limit is {size}",
+                "Upload a smaller copy" if upload else "",
             )
 
     def _check_token(self, scope: Scope, headers: dict[str, str]) -> list[tuple[bytes, bytes]] | None:
-        """None if the request may pass; headers of a redirection if it brought the token in its address, where it must
-        not stay: it goes into a cookie that no script can read and no other site's page can send."""
+        """Check the token of a request.
+
+        Returns:
+            None if the request may pass. If the token is in the URL, where it must not stay, the headers of a
+            redirect that moves it to a cookie no script can read and no other site can send.
+        """
         access = self._access
         if not access.token:
             return None
-        name = f"seetell-{(scope.get('server') or ('', 0))[1]}"  # cookies are not kept apart by ports
+        cookie_name = f"seetell-{(scope.get('server') or ('', 0))[1]}"  # browsers share cookies between ports
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for key, value in query if key == "token"), None)
-        if given is not None and access.knows_token(given) and scope["method"] in _SAFE:
+        if given is not None and access.accepts_token(given) and scope["method"] in _READ_ONLY:
             rest = urlencode([(key, value) for key, value in query if key != "token"])
-            # One slash in front, so that the path cannot name another host.
-            place = "/" + quote(scope["path"].lstrip("/\\")) + (f"?{rest}" if rest else "")
-            cookie = f"{name}={quote(access.token)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000"
-            return [(b"location", place.encode()), (b"set-cookie", cookie.encode())]
+            # Exactly one leading slash, so that the path cannot name another host.
+            location = "/" + quote(scope["path"].lstrip("/\\")) + (f"?{rest}" if rest else "")
+            cookie = f"{cookie_name}={quote(access.token)}; Path=/; HttpOnly; SameSite=Strict; Max-Age={COOKIE_SECONDS}"
+            return [(b"location", location.encode()), (b"set-cookie", cookie.encode())]
         try:
-            kept = SimpleCookie(headers.get("cookie", "")).get(name)
+            cookie_value = SimpleCookie(headers.get("cookie", "")).get(cookie_name)
         except CookieError:
-            kept = None
-        kind, _, bearer = headers.get("authorization", "").partition(" ")
-        if kept is not None and access.knows_token(unquote(kept.value)):
+            cookie_value = None
+        if cookie_value is not None and access.accepts_token(unquote(cookie_value.value)):
             return None
-        if kind.lower() == "bearer" and access.knows_token(bearer.strip()):
+        scheme, _, bearer = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and access.accepts_token(bearer.strip()):
             return None
-        raise Refusal(
+        raise RequestRejected(
             HTTPStatus.UNAUTHORIZED, "the token is missing or wrong", "Open the address that `seetell serve` printed"
         )
 
 
-async def _refuse(refusal: Refusal, send: Send) -> None:
-    body = json.dumps({"problem": refusal.problem, "remedy": refusal.remedy}).encode()
+def _with_security_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message.get("headers", ())}
+            added = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in present]
+            if b"cache-control" not in present:
+                added.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return send_with_headers
+
+
+async def _send_error(rejected: RequestRejected, send: Send) -> None:
+    body = json.dumps({"error": rejected.message, "remedy": rejected.remedy}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if refusal.status == HTTPStatus.UNAUTHORIZED:
+    if rejected.status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))
-    if refusal.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        headers.append((b"connection", b"close"))  # the rest of the body is not waited for
-    await send({"type": "http.response.start", "status": int(refusal.status), "headers": headers})
+    if rejected.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        headers.append((b"connection", b"close"))  # do not wait for the rest of the body
+    await send({"type": "http.response.start", "status": int(rejected.status), "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,4 +1,4 @@
-"""The server: a socket, uvicorn, and an end that waits for nobody who only watches."""
+"""Listening, serving and shutting down."""
 
 import contextlib
 import signal
@@ -13,12 +13,12 @@ from seetell.errors import SeetellError
 from seetell.web.app import create_app
 from seetell.web.site import Site
 
-PORT = 8765
-MOST_CONNECTIONS = 1_024
+DEFAULT_PORT = 8765
+MAX_CONNECTIONS = 1_024
 
 
 class Server(uvicorn.Server):
-    """Ends the streams of events when it is asked to stop: it would wait for them."""
+    """A uvicorn server that ends the event streams when it stops, instead of waiting for them."""
 
     def __init__(self, site: Site, **settings: object) -> None:
         self.site = site
@@ -29,13 +29,14 @@ class Server(uvicorn.Server):
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                limit_concurrency=MOST_CONNECTIONS,
+                limit_concurrency=MAX_CONNECTIONS,
                 timeout_graceful_shutdown=5,
                 **settings,  # type: ignore[arg-type]
             )
         )
 
     def stop(self) -> None:
+        """Stop from another thread."""
         self.should_exit = True
         self.site.indexer.close()
 
@@ -45,43 +46,51 @@ class Server(uvicorn.Server):
 
 
 def bind(host: str, port: int | None = None) -> socket.socket:
-    """A socket that listens. If no port is named, it is the usual one, or if that is taken, any."""
-    wanted = PORT if port is None else port
+    """Open a listening socket.
+
+    Args:
+        host: name or address to listen on.
+        port: 0 for any free port; None for the default port, or any free one if that is taken.
+
+    Raises:
+        SeetellError: the host is unknown, or the port is taken.
+    """
+    wanted = DEFAULT_PORT if port is None else port
     try:
         found = socket.getaddrinfo(host.strip("[]"), wanted, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
-        raise SeetellError(f"there is no address {host}", where="--host", remedy="Try 127.0.0.1") from None
+        raise SeetellError(f"unknown host {host!r}", where="--host", remedy="Try 127.0.0.1") from None
     family, kind, protocol, _, address = found[0]
-    made = socket.socket(family, kind, protocol)
-    if sys.platform != "win32":  # there it would let two servers have one port
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, kind, protocol)
+    if sys.platform != "win32":  # on Windows it would let two servers share a port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind(address)
-        made.listen(MOST_CONNECTIONS)  # so that nobody is refused who has read the address and is quick
+        listener.bind(address)
+        listener.listen(MAX_CONNECTIONS)  # now, so that a client that has just read the address is not refused
     except OSError as error:
-        made.close()
+        listener.close()
         if port is None:
             return bind(host, 0)
         raise SeetellError(
-            f"this address cannot be had: {error.strerror}", where=f"{host}:{port}", remedy="Choose another --port"
+            f"cannot bind to this address: {error.strerror}", where=f"{host}:{port}", remedy="Choose another --port"
         ) from None
-    made.set_inheritable(True)
-    return made
+    listener.set_inheritable(True)
+    return listener
 
 
-def address(listener: socket.socket, host: str, token: str = "") -> str:
-    """Where a browser finds the page."""
-    shown = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host.strip("[]") == "::" else host.strip("[]")
-    shown = f"[{shown}]" if ":" in shown else shown
-    return f"http://{shown}:{listener.getsockname()[1]}/" + (f"?token={token}" if token else "")
+def page_url(listener: socket.socket, host: str, token: str = "") -> str:
+    """The URL of the page for a browser on this computer."""
+    name = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host.strip("[]") == "::" else host.strip("[]")
+    name = f"[{name}]" if ":" in name else name
+    return f"http://{name}:{listener.getsockname()[1]}/" + (f"?token={token}" if token else "")
 
 
 def serve(site: Site, listener: socket.socket) -> None:
-    """Answer until Ctrl-C or SIGTERM. What was being indexed is finished and kept."""
+    """Serve until Ctrl-C or SIGTERM. An indexing run stops after its current batch, which is kept."""
     server = Server(site)
-    threading.Thread(target=site.warm, daemon=True).start()
+    threading.Thread(target=site.warm_up, daemon=True).start()
     before = signal.getsignal(signal.SIGTERM)
-    # uvicorn gives the signal that ended it to whoever had it before; here it has done its work.
+    # After stopping, uvicorn raises the signal again for the previous handler; by then everything is done.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
     try:
         with contextlib.suppress(KeyboardInterrupt):

@@ -1,75 +1,74 @@
-"""What the page's answers are made of: the library, the desks where work is done, and what is remembered."""
+"""What one server shares between requests: the library, work queues, caches and the indexer."""
 
+import asyncio
 import contextlib
-import threading
-from collections import OrderedDict
 
 from seetell.errors import SeetellError
 from seetell.library import Library, LibraryImage, Report
-from seetell.runtime import CaptionResult
-from seetell.web.answers import Describes
-from seetell.web.captions import Told, told
+from seetell.util import LruCache
+from seetell.web.captions import caption_with_attention
 from seetell.web.indexer import Indexer
+from seetell.web.presentation import ImagePresenter
+from seetell.web.schemas import CaptionResponse
 from seetell.web.security import Access
-from seetell.web.thumbnails import Thumbnails, content
+from seetell.web.thumbnails import Thumbnails, read_original
 from seetell.web.uploads import UploadedImages
 from seetell.web.work_queue import WorkQueue
 
-UPLOADS = 8  # bodies in memory at once
-KEPT = 512  # captions with attention
+UPLOADS_IN_MEMORY = 8
+CACHED_CAPTIONS = 512
 
 
 class Site:
-    """A library that is served.
+    """A library being served.
 
     Args:
-        threads: how many images are told at once.
+        library: stays open until the caller closes it.
+        access: who may send requests.
+        threads: number of images the models process at once.
     """
 
     def __init__(self, library: Library, access: Access, *, threads: int = 2) -> None:
         self.library, self.access = library, access
-        self.quick = WorkQueue("quick", 4, 2_000)  # a search, a row of the database
-        self.writing = WorkQueue("writing", 1, 500)  # edits: one at a time anyway, and none keeps a search waiting
-        self.copying = WorkQueue("copying", 2, 2_000)  # thumbnails
-        self.telling = WorkQueue("telling", threads, 256)  # the networks
+        self.queries = WorkQueue("queries", 4, 2_000)
+        self.edits = WorkQueue("edits", 1, 500)  # one at a time in any case; apart, so that no search waits for them
+        self.files = WorkQueue("files", 2, 2_000)
+        self.inference = WorkQueue("inference", threads, 256)
         self.thumbnails = Thumbnails(library.path)
-        self.looks = UploadedImages()
-        self.indexer = Indexer(library, self._after, whole_paths=access.loopback)
-        self._told, self._lock = OrderedDict[tuple[str, str], Told](), threading.Lock()
+        self.uploads = UploadedImages()
+        self.upload_slots = asyncio.Semaphore(UPLOADS_IN_MEMORY)
+        self.indexer = Indexer(library, self._after_update, full_paths=access.loopback)
+        self._captions: LruCache[tuple[str, str], CaptionResponse] = LruCache(CACHED_CAPTIONS)
 
-    def describes(self) -> Describes:
-        whole = self.access.loopback
-        return Describes(() if whole else self.library.info().folders, whole_paths=whole)
+    def presenter(self) -> ImagePresenter:
+        """Images as this server's clients may see them: full paths only on this computer."""
+        full = self.access.loopback
+        return ImagePresenter(() if full else self.library.info().folders, full_paths=full)
 
-    def told(self, image: LibraryImage) -> Told:
-        """The model's caption with its attention; computed once, and remembered for a while."""
+    def caption(self, image: LibraryImage) -> CaptionResponse:
+        """Generate the model's caption of an image with its attention; the most recent ones are cached."""
         model = self.library.model
         key = (model.bundle.fingerprint, image.hash)
-        with self._lock:
-            if key in self._told:
-                self._told.move_to_end(key)
-                return self._told[key]
-        said: CaptionResult = model.captioner(content(image))
-        made = told(said.best, model, (image.width, image.height))
-        with self._lock:
-            self._told[key] = made
-            while len(self._told) > KEPT:
-                self._told.popitem(last=False)
-        return made
+        caption = self._captions.get(key)
+        if caption is None:
+            result = model.captioner(read_original(image))
+            caption = caption_with_attention(result.best, model, (image.width, image.height))
+            self._captions.put(key, caption)
+        return caption
 
-    def warm(self) -> None:
-        """Open the bundle before somebody waits for it."""
-        with contextlib.suppress(SeetellError):  # whoever needs it is told
+    def warm_up(self) -> None:
+        """Open the model before the first request needs it."""
+        with contextlib.suppress(SeetellError):  # the request that needs it reports the error
             if self.library.info().fingerprint and "retriever" in self.library.model.kinds:
                 self.library.model.retriever.embed_texts(["an image"])
 
     def close(self) -> None:
-        """Let the threads go; the library is the caller's to close."""
+        """Stop indexing and end all threads."""
         self.indexer.close()
         self.indexer.join()
-        for work_queue in (self.quick, self.writing, self.copying, self.telling):
-            work_queue.close()
+        for queue in (self.queries, self.edits, self.files, self.inference):
+            queue.close()
 
-    def _after(self, report: Report) -> None:
+    def _after_update(self, report: Report) -> None:
         if report.forgotten:
             self.thumbnails.prune(self.library.hashes())

@@ -1,101 +1,92 @@
-"""Images that people show to the page: looked at within limits, told, and remembered for a while to search by.
+"""Uploaded images: captioned, tagged, and available as a search query for a while.
 
-Only the embedding is remembered, under a number nobody can guess; the image stays in the browser.
+Only the embedding is kept, under an id that cannot be guessed. The image itself stays in the browser.
 """
 
 import io
 import math
 import secrets
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
-from pydantic import BaseModel
 
 from seetell.errors import ImageError
 from seetell.images import decode
 from seetell.runtime import Embedding, Model
-from seetell.web.captions import Told, told
+from seetell.util import LruCache
+from seetell.web.captions import caption_with_attention
+from seetell.web.schemas import CaptionResponse, TagResponse, UploadResponse
 
-MOST_PIXELS = 64_000_000
+MAX_PIXELS = 64_000_000
 KEPT = 256
 _FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "GIF", "BMP", "HEIF")
 
 
-class Label(BaseModel):
-    """A tag, and how sure the model is of it, from 0 to 1."""
-
-    label: str
-    confidence: float
-
-
-class Look(BaseModel):
-    """What an image that was shown is, and by which `id` to search like it; "" if the bundle cannot search."""
-
-    id: str
-    told: Told
-    tags: list[Label]
-
-
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Upload:
     fingerprint: str
     embedding: Embedding
 
 
 class UploadedImages:
-    """Remembers the last ones."""
+    """The embeddings of the most recent uploads.
 
-    def __init__(self, most: int = KEPT) -> None:
-        self._most, self._kept = most, OrderedDict[str, _Kept]()
-        self._lock = threading.Lock()
+    Args:
+        limit: how many to keep.
+    """
 
-    def look(self, data: bytes, model: Model) -> Look:
-        """Decode an image and tell it; raises `ImageError`."""
-        if pixels(data) > MOST_PIXELS:
+    def __init__(self, limit: int = KEPT) -> None:
+        self._uploads: LruCache[str, _Upload] = LruCache(limit)
+
+    def add(self, data: bytes, model: Model) -> UploadResponse:
+        """Caption and tag an image, and keep its embedding.
+
+        Args:
+            data: the bytes of an image file.
+            model: the model that describes it.
+
+        Raises:
+            ImageError: the image cannot be read, or is too large.
+        """
+        if pixel_count(data) > MAX_PIXELS:
             raise ImageError(
-                f"the image is too large: {MOST_PIXELS // 1_000_000} million pixels at most",
-                remedy="Make a smaller copy of it",
+                f"the image is too large: the limit is {MAX_PIXELS // 1_000_000} million pixels",
+                remedy="Upload a smaller copy",
             )
         image = decode(data, name="image", at_least=model.preparation.resize)
-        said = model.describe(np.asarray(image))
-        said.check()
-        number = ""
-        if said.embedding is not None:
-            number = secrets.token_urlsafe(12)
-            with self._lock:
-                self._kept[number] = _Kept(model.bundle.fingerprint, Embedding("image", None, said.embedding))
-                while len(self._kept) > self._most:
-                    self._kept.popitem(last=False)
-        return Look(
-            id=number,
-            told=told(said.captions[0], model, image.size) if said.captions else Told(),
-            tags=[Label(label=tag.label, confidence=tag.confidence) for tag in said.tags],
-        )
+        description = model.describe(np.asarray(image))
+        description.check()
+        upload_id = ""
+        if description.embedding is not None:
+            upload_id = secrets.token_urlsafe(12)
+            embedding = Embedding("image", None, description.embedding)
+            self._uploads.put(upload_id, _Upload(model.bundle.fingerprint, embedding))
+        captions = description.captions
+        caption = caption_with_attention(captions[0], model, image.size) if captions else CaptionResponse()
+        tags = [TagResponse(label=tag.label, confidence=tag.confidence) for tag in description.tags]
+        return UploadResponse(**dict(caption), id=upload_id, tags=tags)
 
-    def embedding(self, number: str, fingerprint: str) -> Embedding | None:
-        """That of an image that was shown, if it is remembered and this bundle made it."""
-        with self._lock:
-            kept = self._kept.get(number)
-        return kept.embedding if kept is not None and kept.fingerprint == fingerprint else None
+    def embedding(self, upload_id: str, fingerprint: str) -> Embedding | None:
+        """Return the embedding of an upload, if it is still kept and comes from the model with this fingerprint."""
+        upload = self._uploads.get(upload_id)
+        return upload.embedding if upload is not None and upload.fingerprint == fingerprint else None
 
 
-def pixels(data: bytes) -> float:
-    """How many a file says that it has, without decoding it; 0 if it does not say: decoding tells why."""
+def pixel_count(data: bytes) -> float:
+    """Read the number of pixels from an image's header; 0 if it has no valid header (decoding then reports why)."""
     if data[4:8] == b"ftyp":
-        _learn_heic()
+        _register_heic()
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
             return math.prod(image.size)
     except Image.DecompressionBombError:
         return math.inf
-    except Exception:  # Pillow's plug-ins raise nearly everything on damaged data
+    except Exception:  # Pillow's plug-ins raise nearly anything on damaged data
         return 0
 
 
-def _learn_heic() -> None:
+def _register_heic() -> None:
     try:
         import pillow_heif
     except ImportError:

@@ -1,4 +1,4 @@
-"""Work that must not hold up the event loop, and that must not pile up either."""
+"""Threads with a bounded queue: blocking work stays off the event loop and cannot pile up."""
 
 import asyncio
 import threading
@@ -6,44 +6,51 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-Given = ParamSpec("Given")
-Made = TypeVar("Made")
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
 
 
 class BusyError(Exception):
-    """All threads work, and as many wait as may."""
+    """The queue is full."""
 
 
 class WorkQueue:
-    """A few threads, and a queue with an end.
+    """A few threads and a queue of limited length.
 
     Args:
-        threads: how much is done at once.
-        waiting: how much more may wait; what comes then is refused with `BusyError`.
+        name: prefix of the threads' names.
+        threads: number of calls that run at once.
+        waiting: number of further calls that may wait; the next one raises `BusyError`.
     """
 
     def __init__(self, name: str, threads: int, waiting: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"seetell-{name}")
-        self._most, self._under_way = threads + waiting, 0
+        self._capacity, self._pending = threads + waiting, 0
         self._lock = threading.Lock()
 
-    async def run(self, work: Callable[Given, Made], *args: Given.args, **kwargs: Given.kwargs) -> Made:
+    async def run(self, work: Callable[Params, Result], *args: Params.args, **kwargs: Params.kwargs) -> Result:
+        """Run a function in a thread and wait for its result.
+
+        Raises:
+            BusyError: the queue is full.
+        """
         with self._lock:
-            if self._under_way >= self._most:
+            if self._pending >= self._capacity:
                 raise BusyError
-            self._under_way += 1
+            self._pending += 1
         try:
             future = self._pool.submit(work, *args, **kwargs)
         except BaseException:
-            self._leave(None)
+            self._release(None)
             raise
-        # Counted until the thread is done with it, even if nobody waits for the result any more.
-        future.add_done_callback(self._leave)
+        # The slot stays taken until the thread is done, even if the caller has been cancelled.
+        future.add_done_callback(self._release)
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
+        """Wait for running calls and cancel those that wait."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _leave(self, future: Future[Made] | None) -> None:
+    def _release(self, future: Future[Result] | None) -> None:
         with self._lock:
-            self._under_way -= 1
+            self._pending -= 1

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 import onnx
 import pytest
@@ -180,7 +181,7 @@ def test_runs_that_do_not_see_alike_are_refused(encoder: Encoder, tmp_path: Path
         return str(caught.value)
 
     assert "another encoder" in refused(merge, make("classifier", other))
-    assert "prepared in another way" in refused(merge, replace(tags, preparation=replace(tags.preparation, resize=999)))
+    assert "prepared in another way" in refused(merge, replace(tags, preparation=msgspec.structs.replace(tags.preparation, resize=999)))
     assert "captioner, too" in refused(merge, make("initial", encoder))
     with pytest.raises(SeetellError, match="--data"):
         export([merge], tmp_path / "out", ModelInfo("tiny"), images=photographs(), smaller="int8")

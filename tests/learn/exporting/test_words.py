@@ -1,11 +1,11 @@
 """The graph of the words that fit, against a loop over words."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 import pytest
+from msgspec.structs import replace
 
 from helpers.tiny_bundles import DIMENSIONS, LABELS, WEIGHTS, WORDS, files, manifest, texts, write_tiny
 from seetell.bundle import write_bundle

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from seetell.cli import app
 from seetell.decoding import Decoded
 from seetell.learn.recipes import load
-from seetell.learn.reproduction.caption_figures import PREDICTIONS, read_captions
+from seetell.learn.tasks.captioning.predictions import PREDICTIONS, read_predictions
 from seetell.learn.tasks.captioning.sheets import (
     attention_on_things,
     write_attention_sheets,
@@ -55,7 +55,7 @@ def test_captions_of_a_test_are_kept(soft: Run, tmp_path: Path) -> None:
     training_data = soft.training_data(["scenes:40"], "test", root=None, progress=SILENT)
     options = {"predictions": tmp_path / PREDICTIONS, "meteor": False}
     result = find_task("captioning").evaluate(soft, training_data, "test", options)
-    told = read_captions(tmp_path / PREDICTIONS)
+    told = read_predictions(tmp_path / PREDICTIONS)
     assert [one.image for one in told] == [record.key for record in training_data.dataset.split("test")]
     assert np.mean([one.cider for one in told]) == pytest.approx(result["metrics"]["cider"])
     assert result["seconds_telling"] > 0

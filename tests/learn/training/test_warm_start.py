@@ -133,10 +133,10 @@ def test_sizes_and_what_is_read_need_not_be_said_again(source: str, captioner: R
 
 
 def test_a_bundle_without_settings_is_started_from_as_the_recipe_says(bundle: Path, tmp_path: Path) -> None:
-    copied = forge(copy(bundle, tmp_path / "older"), lambda content: content["captioner"].pop("trained_as"))
+    copied = forge(copy(bundle, tmp_path / "older"), lambda content: content["captioner"].pop("training_settings"))
     assert Bundle.open(copied).fingerprint == Bundle.open(bundle).fingerprint
     assert recipe_from("initial", str(copied)).model == load("initial").model
-    broken = forge(copy(bundle, tmp_path / "odd"), lambda content: content["captioner"].update(trained_as="[1]"))
+    broken = forge(copy(bundle, tmp_path / "odd"), lambda content: content["captioner"].update(training_settings="[1]"))
     with pytest.raises(SeetellError, match="how it was trained"):
         recipe_from("initial", str(broken))
 

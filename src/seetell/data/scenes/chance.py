@@ -1,4 +1,4 @@
-"""Chance that gives the same scene everywhere."""
+"""Random choices that give the same scene on every platform."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -9,9 +9,12 @@ Item = TypeVar("Item")
 
 
 class Chance:
-    """PCG64 seeded with whole numbers, read through its raw 64-bit words.
+    """PCG64 seeded with integers, read through its raw 64-bit words.
 
-    numpy keeps a bit generator's raw stream fixed for good, while the methods of `Generator` may change with a version.
+    NumPy guarantees the raw stream of a bit generator, while the methods of `Generator` may change between versions.
+
+    Args:
+        seed: one integer or several.
     """
 
     def __init__(self, *seed: int) -> None:

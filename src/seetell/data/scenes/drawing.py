@@ -1,4 +1,4 @@
-"""Scenes as images: the ground, then the things, drawn large and reduced so that edges are smooth."""
+"""Scenes as images: the ground, then the objects, drawn large and reduced for smooth edges."""
 
 from dataclasses import dataclass
 from io import BytesIO
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seetell.data.scenes.casting import scene
+from seetell.data.scenes.composition import scene
 from seetell.data.scenes.grounds import Colour, draw_ground
 from seetell.data.scenes.sketches import sketch
 from seetell.data.scenes.world import Group, Scene
@@ -41,7 +41,7 @@ PAINT: dict[str, Colour] = {
 
 
 def shades(colour: str) -> dict[str, Colour]:
-    """The shades that a thing of this colour is drawn with, its outline included."""
+    """The shades of an object of this colour, its outline included."""
     red, green, blue = BODY[colour]
     return PAINT | {
         "body": (red, green, blue),
@@ -51,12 +51,17 @@ def shades(colour: str) -> dict[str, Colour]:
     }
 
 
-def draw(scene: Scene, *, things: bool = True) -> "Image":
-    """The scene as an RGB image of SIDE × SIDE pixels; without `things`, only its ground."""
+def draw(scene: Scene, *, objects: bool = True) -> "Image":
+    """The scene as an RGB image of SIDE × SIDE pixels.
+
+    Args:
+        scene: what to draw.
+        objects: without them, only the ground is drawn.
+    """
     from PIL import ImageDraw
 
     canvas = draw_ground(scene, SIDE * OVERSAMPLING)
-    if things:
+    if objects:
         pen = ImageDraw.Draw(canvas)
         for group in scene.groups:
             _draw_group(pen, group, "moonlit" if scene.ground == "night" else "outline")

@@ -1,4 +1,4 @@
-"""The grounds that scenes play on: sky and floor in gently changing light, and a few marks that say where one is."""
+"""The grounds of scenes: sky and floor in varying light, with a few details."""
 
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ class _Brush:
 
 
 def draw_ground(scene: Scene, side: int) -> "Image":
-    """A canvas of side × side pixels with nothing on it but the scene's ground."""
+    """A canvas of side × side pixels with the ground of a scene."""
     from PIL import Image
 
     chance = Chance(scene.seed, scene.index, 2)

@@ -1,4 +1,4 @@
-"""The little world that scenes are taken from: kinds of things, grounds, and what is true of one scene."""
+"""The world of the scenes: kinds of objects, grounds, and the content of one scene."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,14 @@ COLOURS = ("red", "orange", "yellow", "green", "blue", "purple")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of thing.
+    """A kind of object.
 
     Args:
-        flies: it may hang in the air.
-        perches: it may be on top of another thing.
-        seat: another thing may be on top of it, this far down from its top, as a fraction of its height.
+        name: singular.
+        plural: plural.
+        flies: it may be in the air.
+        perches: it may be on top of another object.
+        seat: how far below its top another object may sit, as a fraction of its height; None if none may.
     """
 
     name: str
@@ -47,7 +49,14 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where a scene is: how captions say so, what is at home there, and how far down the horizon is."""
+    """The setting of a scene.
+
+    Args:
+        name: also its label.
+        phrases: how captions name it.
+        home: the kinds of objects that are typical of it.
+        horizon: its height, as a fraction from the top.
+    """
 
     name: str
     phrases: tuple[str, ...]
@@ -73,7 +82,7 @@ CLASSES = tuple(sorted([*KINDS, *GROUNDS]))
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One to four things alike. `mirrored` ones face left."""
+    """One to four objects of the same kind; `mirrored` ones face left."""
 
     kind: str
     colour: str
@@ -97,7 +106,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything that is true of one image."""
+    """The content of one image."""
 
     seed: int
     index: int
@@ -107,7 +116,7 @@ class Scene:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The kinds of things and the ground, alphabetically."""
+        """The kinds of objects and the ground, in alphabetical order."""
         return tuple(sorted({self.ground, *(group.kind for group in self.groups)}))
 
     @property

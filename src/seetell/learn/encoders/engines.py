@@ -1,19 +1,13 @@
-"""What runs a frozen network: ONNX Runtime on a CPU, where it takes two thirds of PyTorch's time; PyTorch elsewhere.
+"""Engines that run a frozen network: ONNX Runtime on a CPU, in two thirds of PyTorch's time; PyTorch elsewhere.
 
-The graph is made in memory for one square of one size, by following the network's Python through a pass. That takes
-EfficientNet-Lite2 a second; the exporter that bundles are made with, whose graphs take any number of rows, takes ten.
-Which engine runs is settled by the device and the network, never by how much there is to do, so that an image's
-features do not depend on the images around it.
+The graph is made in memory, for one square of one size; for EfficientNet-Lite2 that takes some seconds. The device and
+the network decide which engine runs, never the number of images, so that an image's features do not depend on the
+images around it.
 """
 
-import contextlib
-import io
-import logging
 import threading
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
-from unittest import mock
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -21,22 +15,22 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seetell.learn.encoders.encoder import Encoder
-
-OPSET = 18
+from seetell.learn.onnx_graphs import to_onnx
+from seetell.progress import SILENT, Progress
 
 Features = dict[str, NDArray[np.float32]]  # layout → images × its shape
 
 
 class Engine(Protocol):
-    """A network ready to run, from any number of threads."""
+    """A network that is ready to run, from any number of threads."""
 
     def __call__(self, pixels: Tensor) -> Features:
         """Features of prepared pixels, images × crops × 3 × H × W, averaged over the crops."""
         ...
 
 
-class Reading(nn.Module):
-    """An encoder as exporters want it: pixels to several layouts in a fixed order."""
+class LayoutOutputs(nn.Module):
+    """An encoder in the form that can be exported: pixels to several layouts in a fixed order."""
 
     def __init__(self, reader: nn.Module, layouts: Sequence[str]) -> None:
         super().__init__()
@@ -48,41 +42,41 @@ class Reading(nn.Module):
 
 
 class OnnxEngine:
-    """ONNX Runtime, in the thread that calls it and in no other.
+    """ONNX Runtime, running in the calling thread only.
 
     Args:
-        encoder: made `for_inference`, on the CPU.
-        layouts: which to read, in one pass.
+        encoder: from `Encoder.for_inference`, on the CPU.
+        layouts: computed in one pass.
         size: of the squares.
 
     Raises:
-        Exception: of any kind, if the network cannot be made a graph that gives what PyTorch gives.
+        Exception: of any kind, if the network cannot be exported, or the graph's features differ from PyTorch's.
     """
 
     def __init__(self, encoder: Encoder, layouts: Sequence[str], size: int) -> None:
         import onnxruntime  # type: ignore[import-untyped,unused-ignore]
 
         self.layouts = list(layouts)
-        module = Reading(encoder.reader(layouts), layouts).eval()
+        module = LayoutOutputs(encoder.reader(layouts), layouts).eval()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4  # errors come back as exceptions
-        graph = _graph(module, torch.zeros(1, 3, size, size), self.layouts)
+        graph = to_onnx(module, {"pixels": torch.zeros(1, 3, size, size)}, self.layouts, any_rows=False)
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-        # On other pixels than the graph was made with: what depended on their values has become a constant in it.
+        # With other pixels than the graph was made with: whatever depended on their values has become a constant.
         pixels = torch.linspace(-1, 1, 3 * size * size).view(1, 3, size, size)
         with torch.inference_mode():
             expected = module(pixels)
         for layout, found, wanted in zip(self.layouts, self._run(pixels.numpy()), expected, strict=True):
             near = 1e-3 * float(wanted.abs().max())
             if not np.allclose(found, wanted.numpy(), rtol=1e-3, atol=near, equal_nan=True):
-                raise ValueError(f"the graph gives another {layout}")
+                raise ValueError(f"its {layout} features differ from PyTorch's")
 
     def __call__(self, pixels: Tensor) -> Features:
         images, crops = pixels.shape[:2]
         squares = pixels.flatten(0, 1).contiguous().numpy()
-        # One at a time, which stays in the processor's cache: several are no faster, and VGG's four are slower.
-        columns = zip(*(self._run(squares[place : place + 1]) for place in range(len(squares))), strict=True)
+        # One at a time, which fits the processor's cache: batches are no faster, and slower for VGG.
+        columns = zip(*(self._run(squares[index : index + 1]) for index in range(len(squares))), strict=True)
         features = {layout: np.concatenate(rows) for layout, rows in zip(self.layouts, columns, strict=True)}
         if crops == 1:
             return features
@@ -97,13 +91,13 @@ class TorchEngine:
     """PyTorch, on the encoder's device.
 
     Args:
-        encoder: made `for_inference`.
-        layouts: which to read, in one pass.
+        encoder: from `Encoder.for_inference`.
+        layouts: computed in one pass.
     """
 
     def __init__(self, encoder: Encoder, layouts: Sequence[str]) -> None:
         self.encoder, self.layouts = encoder, tuple(layouts)
-        self._own = threading.local()  # each thread's replica: a network being read serves one pass at a time
+        self._own = threading.local()  # each thread's replica: a network serves one pass at a time
 
     def __call__(self, pixels: Tensor) -> Features:
         if not hasattr(self._own, "encoder"):
@@ -117,61 +111,23 @@ def fastest_engine(
     layouts: Sequence[str],
     size: int,
     device: torch.device,
-    say: Callable[[str], object] = lambda line: None,
+    progress: Progress = SILENT,
 ) -> Engine:
-    """What runs an encoder fastest on a device.
+    """The fastest engine for an encoder on a device.
 
     Args:
-        encoder: as loaded; what runs is a copy made for it.
-        layouts: which to read.
+        encoder: as loaded; the engine runs an optimised copy.
+        layouts: computed in one pass.
         size: of the squares.
-        device: where to run.
-        say: who is told if a network can only run slowly.
+        progress: gets a message if the network can only run in PyTorch, which is slower.
     """
     ready = encoder.for_inference().to(device)
     if device.type == "cpu":
         try:
             return OnnxEngine(ready, layouts, size)
-        except Exception as error:  # exporters raise whatever occurs to them and to the network's own code
+        except Exception as error:  # the exporter and the network's own code may raise anything
             reason = next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
-            say(f"{encoder.name} runs in PyTorch, which is slower: it cannot be made an ONNX graph ({reason})")
+            progress.message(
+                f"{encoder.name} runs in PyTorch, which is slower: it cannot be exported to ONNX ({reason})"
+            )
     return TorchEngine(ready, layouts)
-
-
-def _graph(module: nn.Module, pixels: Tensor, outputs: Sequence[str]) -> bytes:
-    """A module as an ONNX graph for exactly these pixels' shape."""
-    buffer: Any = io.BytesIO()
-    # The exporter asks whether its log was on before, by a function that it forgets to call, and so turns it on:
-    # where it fails, it would print the whole network on the standard output.
-    unlogged = mock.patch.object(torch._C, "_jit_is_onnx_log_enabled", False, create=True)
-    with quietly(), unlogged, torch.no_grad():
-        torch.onnx.export(
-            module,
-            (pixels,),
-            buffer,
-            input_names=["pixels"],
-            output_names=list(outputs),
-            opset_version=OPSET,
-            dynamo=False,
-            verbose=False,
-        )
-    data: bytes = buffer.getvalue()
-    return data
-
-
-@contextlib.contextmanager
-def quietly() -> Iterator[None]:
-    """Exporters speak of their own inner workings, by warnings and by logging."""
-    noisy = [
-        logging.getLogger(name) for name in ("torch.onnx", "torch.export", "torch.__trace", "onnxscript", "onnx_ir")
-    ]
-    levels = [logger.level for logger in noisy]
-    try:
-        for logger in noisy:
-            logger.setLevel(logging.ERROR)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for logger, level in zip(noisy, levels, strict=True):
-            logger.setLevel(level)

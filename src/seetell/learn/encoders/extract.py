@@ -1,12 +1,12 @@
-"""A dataset's images through an encoder into feature stores.
+"""Encode a dataset's images into feature stores.
 
-A second run after a kill does the same batches as the first would have done, and so gives the same bytes: the images
-that are not stored yet are taken in the dataset's order, a fixed number at a time through the network, and a fixed
-number of these batches at a time into the stores.
+After a kill, a second run makes the same batches as the first would have made, and so gives the same bytes: images that
+are not stored yet are taken in the dataset's order, a fixed number at a time through the network, and a fixed number of
+these batches at a time into the stores.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -25,7 +25,7 @@ from seetell.learn.encoders.store import FeatureStore
 from seetell.learn.encoders.store_spec import Precision, StoreSpec
 from seetell.progress import SILENT, Progress
 
-_IMAGES_A_COMMIT = 64  # or the next whole number of batches: how many are put on disk at once
+_IMAGES_PER_COMMIT = 64  # written to disk at once, rounded up to whole batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class EncodingReport:
     """What `encode_dataset` did.
 
     Args:
-        images: records that were asked for.
+        images: the number of records.
         new: images that were encoded now.
-        present: records whose image was there already, or is the same as another record's.
+        present: records whose image was in the stores already, or is the same as another record's.
         unreadable: images that were skipped, and why.
         stores: by layout.
         seconds: how long it took.
@@ -62,7 +62,6 @@ def encode_dataset(
     threads: int | None = None,
     device: str = "auto",
     progress: Progress = SILENT,
-    say: Callable[[str], object] = lambda line: None,
 ) -> EncodingReport:
     """Encode every image that is not in the stores yet, in one pass for all layouts.
 
@@ -70,13 +69,18 @@ def encode_dataset(
         records: any number; an image that occurs several times is encoded once.
         encoder: as loaded.
         layouts: which to store.
-        root: the folder of the stores; `default_root()` unless told.
-        preparation: the encoder's own, with one crop, unless told.
+        root: the folder of the stores; None: `default_root()`.
+        preparation: None: the encoder's own, with one crop.
         precision: of the values on disk.
-        mirrored: encode the images' mirror images, into stores of their own.
+        mirrored: encode the mirrored images, into stores of their own.
         batch_size, threads, device: see `Pipeline`.
-        progress: who is told how far it is.
-        say: who is told, before it begins, how large it will be, and if the network can only run slowly.
+        progress: also gets a message about the disk space needed, and one if the network can only run slowly.
+
+    Example:
+        >>> records, encoder = open_dataset("scenes:8").records, Encoder.load("test_efficientnet@random")
+        >>> report = encode_dataset(records, encoder, ["pooled"], root=Path("features"))
+        >>> len(report.stores["pooled"])
+        8
     """
     began = time.monotonic()
     layouts = tuple(dict.fromkeys(layouts))
@@ -87,7 +91,7 @@ def encode_dataset(
     for record, key in zip(records, keys, strict=True):
         if isinstance(key, str) and not all(key in store for store in stores.values()):
             pending.setdefault(key, record)
-    _announce(stores, pending, say)
+    _announce(stores, pending, progress)
 
     bad: dict[str, Skipped] = {}
     if pending:
@@ -99,9 +103,9 @@ def encode_dataset(
             batch_size=batch_size,
             threads=threads,
             device=device,
-            say=say,
+            progress=progress,
         )
-        at_once = -(-_IMAGES_A_COMMIT // pipeline.batch_size)
+        at_once = -(-_IMAGES_PER_COMMIT // pipeline.batch_size)
         there = len(records) - len(pending)
         with progress.task("Encoding", total=len(records), unit="images", skipped=there) as task:
             for commit in _commits(pipeline.run(pending.items()), at_once):
@@ -125,7 +129,7 @@ def open_stores(
     *,
     mirrored: bool = False,
 ) -> dict[str, FeatureStore]:
-    """The stores of an encoder's layouts, made where there are none."""
+    """The stores of an encoder's layouts, created where they do not exist."""
     for layout in layouts:
         check_layout(layout)
     check_crops(layouts, preparation.crop_count)
@@ -139,8 +143,8 @@ def open_stores(
     return stores
 
 
-def _announce(stores: Mapping[str, FeatureStore], pending: Iterable[str], say: Callable[[str], object]) -> None:
-    """Say what will be written, and refuse if there is no room for it."""
+def _announce(stores: Mapping[str, FeatureStore], pending: Iterable[str], progress: Progress) -> None:
+    """Report what will be written, and refuse if the disk is too small."""
     needed = 0
     for layout, store in stores.items():
         count = sum(key not in store for key in pending)
@@ -148,13 +152,13 @@ def _announce(stores: Mapping[str, FeatureStore], pending: Iterable[str], say: C
         needed += size
         if count:
             each = size_text(store.spec.row_bytes)
-            say(f"{layout}: {count:,} images × {each} = {size_text(size)} in {store.folder}")
+            progress.message(f"{layout}: {count:,} images × {each} = {size_text(size)} in {store.folder}")
     if needed:
         check_space(next(iter(stores.values())).folder, needed)
 
 
 def _commits(batches: Iterable[Encoded], at_once: int) -> Iterator[Encoded]:
-    """Join what the pipeline gives into what is stored at once."""
+    """Join the pipeline's batches into what is stored at once."""
     source = iter(batches)
     while some := list(islice(source, at_once)):
         commit = Encoded()
@@ -171,7 +175,7 @@ def _commits(batches: Iterable[Encoded], at_once: int) -> Iterator[Encoded]:
 def _unreadable(
     records: Sequence[Record], keys: Sequence[str | Skipped], bad: Mapping[str, Skipped]
 ) -> Iterator[Skipped]:
-    """Every record without features, in the dataset's order: bytes that cannot be had, or not be decoded."""
+    """Every record without features, in the dataset's order: images that cannot be read or decoded."""
     for record, key in zip(records, keys, strict=True):
         if isinstance(key, Skipped):
             yield key

@@ -1,24 +1,24 @@
-"""An image's key in the feature store: the hash of its bytes, so that equal images share a row wherever they are."""
+"""An image's key in the feature store: the hash of its bytes, so that identical files share a row."""
 
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from hashlib import blake2b
 
 from seetell.data import Record, Skipped
 from seetell.errors import ImageError
+from seetell.files import content_hash
 from seetell.progress import SILENT, Progress
+from seetell.util import usable_cores
 
-_AT_ONCE = 1024  # how many images' bytes are asked for ahead
+_AT_ONCE = 1024  # images read ahead
 
 
 def image_key(data: bytes) -> str:
     """32 hexadecimal digits for the bytes of an image file."""
-    return blake2b(data, digest_size=16).hexdigest()
+    return content_hash(data).hex()
 
 
 def image_keys(records: Sequence[Record], progress: Progress = SILENT) -> list[str | Skipped]:
-    """For each record its image's key, or why its bytes cannot be had."""
+    """For each record its image's key, or why it cannot be read."""
     keys: list[str | Skipped] = []
     with (
         progress.task("Reading images", total=len(records), unit="images") as task,
@@ -33,13 +33,6 @@ def image_keys(records: Sequence[Record], progress: Progress = SILENT) -> list[s
 def skipped(error: ImageError) -> Skipped:
     """An image's error as a line of a report."""
     return Skipped(error.where, f"{error.problem}. {error.remedy}" if error.remedy else error.problem)
-
-
-def usable_cores() -> int:
-    """How many cores this process may use, which a container may make fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _key(record: Record) -> str | Skipped:

@@ -1,8 +1,8 @@
 """Images through a network with every core busy.
 
-Images are read, decoded and prepared ahead of the network, and on a CPU the network runs on several images side by
-side, one thread each: a batch that all cores share would have them wait for each other after every layer, and for the
-one that is decoding at the moment. On a GPU one thread feeds the network while all cores decode.
+Images are read, decoded and prepared ahead of the network. On a CPU the network runs on several images in parallel, one
+thread each: sharing a batch, the cores would wait for each other after every layer. On a GPU one thread feeds the
+network while all cores decode.
 """
 
 from collections import deque
@@ -22,13 +22,16 @@ from torch import Tensor
 from seetell.data import Record, Skipped
 from seetell.errors import ImageError
 from seetell.images import Preparation, decode
+from seetell.learn.encoders.devices import find_device
 from seetell.learn.encoders.encoder import Encoder
 from seetell.learn.encoders.engines import Features, TorchEngine, fastest_engine
-from seetell.learn.encoders.keys import image_key, skipped, usable_cores
+from seetell.learn.encoders.keys import image_key, skipped
+from seetell.progress import SILENT, Progress
+from seetell.util import usable_cores
 
-# Squares in a batch. ONNX Runtime sees them one by one. PyTorch sees them at once, and on a CPU the intermediate
-# results of more do not stay in a core's cache: EfficientNet-Lite2 takes 39 ms an image in batches of 4, and 63 ms in
-# batches of 32.
+# Squares per batch. ONNX Runtime takes them one by one. PyTorch takes them at once, and on a CPU the intermediate
+# results of more do not fit a core's cache: EfficientNet-Lite2 takes 39 ms per image in batches of 4, 63 ms in batches
+# of 32.
 CPU_BATCH = 4
 GPU_BATCH = 64
 _MOST_TORCH_WORKERS = 16  # each needs memory for the intermediate results of a batch
@@ -39,7 +42,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(slots=True)
 class Encoded:
-    """Some images' features, and which of them could not be read; both by key."""
+    """Features of some images, and the images that could not be read; both by key."""
 
     keys: list[str] = field(default_factory=list)
     values: Features = field(default_factory=dict)
@@ -57,15 +60,15 @@ class Pipeline:
     """Reads, decodes, prepares and encodes images.
 
     Args:
-        encoder: as loaded; what runs is a copy made for it.
-        layouts: which to read, in one pass.
+        encoder: as loaded; the pipeline runs an optimised copy.
+        layouts: computed in one pass.
         preparation: how images are prepared.
-        mirrored: encode the images' mirror images.
-        batch_size: images that are encoded in one go, if not what suits the device. Where PyTorch runs the network,
-            the last digits of features depend on it.
-        threads: how many to use; one for each core unless told.
-        device: `cpu`, `cuda`, `mps`, or `auto` for the best there is.
-        say: who is told if the network can only run slowly.
+        mirrored: encode the mirrored images.
+        batch_size: images that are encoded at once; None: what suits the device. Where PyTorch runs the network, the
+            last digits of features depend on it.
+        threads: None: one for each usable core.
+        device: `cpu`, `cuda`, `mps`, or `auto` for a GPU if there is one.
+        progress: gets a message if the network can only run slowly.
     """
 
     def __init__(
@@ -78,11 +81,11 @@ class Pipeline:
         batch_size: int | None = None,
         threads: int | None = None,
         device: str = "auto",
-        say: Callable[[str], object] = lambda line: None,
+        progress: Progress = SILENT,
     ) -> None:
-        self.device = best_device() if device == "auto" else torch.device(device)
+        self.device = find_device(device)
         with single_threaded():
-            self.engine = fastest_engine(encoder, layouts, preparation.size, self.device, say)
+            self.engine = fastest_engine(encoder, layouts, preparation.size, self.device, progress)
         self.preparation, self.mirrored = preparation, mirrored
         squares = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
         self.batch_size = batch_size or max(1, squares // preparation.crop_count)
@@ -91,13 +94,13 @@ class Pipeline:
         self.threads_each = max(1, threads // self.workers)
 
     def run(self, images: Iterable[tuple[str, Record]]) -> Iterator[Encoded]:
-        """Encode images, given with their keys, in their order: batches of `batch_size` that can be read."""
+        """Encode images, given with their keys, in order: batches of `batch_size` readable images."""
         with single_threaded(), ExitStack() as stack:
             pool = _pool(stack, self.workers, self.threads_each)
             network_pool = pool if self.device.type == "cpu" else _pool(stack, 1, self.threads_each)
             prepared = _ahead(pool, self._prepare, images, 2 * self.workers * self.batch_size)
             batches = self._batches(prepared)
-            # Enough waiting that nothing stands still while whoever takes the results waits for a disk.
+            # Enough in the queue that the network keeps running while the consumer waits for the disk.
             yield from _ahead(network_pool, self._encode, batches, 6 * self.workers)
 
     def _prepare(self, item: tuple[str, Record]) -> tuple[str, NDArray[np.uint8] | Skipped]:
@@ -106,7 +109,7 @@ class Pipeline:
         try:
             data = record.image.read()
             if image_key(data) != key:
-                raise ImageError("it was changed while it was being encoded", where=name)
+                raise ImageError("it changed while it was being encoded", where=name)
             image = decode(data, name=name, at_least=self.preparation.resize)
             return key, self.preparation.pixels(ImageOps.mirror(image) if self.mirrored else image, name=name)
         except ImageError as error:
@@ -134,7 +137,7 @@ class Pipeline:
 
 
 def scale(pixels: Tensor, preparation: Preparation) -> Tensor:
-    """`Preparation.scale` for a batch, on its device, without moving a value: the same numbers to the last bit.
+    """`Preparation.scale` for a batch, on its device: the same values to the last bit.
 
     Args:
         pixels: uint8, … × H × W × 3.
@@ -144,7 +147,7 @@ def scale(pixels: Tensor, preparation: Preparation) -> Tensor:
         float32, … × 3 × H × W, with the channels last in memory.
     """
     width = pixels.shape[-2]
-    # Whole lines at a time: three channels at a time would take five times as long.
+    # Whole rows of pixels at a time: broadcasting over three channels would take five times as long.
     lines = pixels.flatten(-2).to(torch.float32)
     mean = torch.tensor(preparation.mean, device=pixels.device).repeat(width)
     std = torch.tensor(preparation.std, device=pixels.device).repeat(width)
@@ -154,9 +157,9 @@ def scale(pixels: Tensor, preparation: Preparation) -> Tensor:
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """PyTorch on one thread: for work over which many threads would only wait for each other.
+    """Run PyTorch on one thread, for work in which threads would only wait for each other.
 
-    Threads that are started meanwhile begin with one as well.
+    Threads started within the block use one as well.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -166,25 +169,16 @@ def single_threaded() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def best_device() -> torch.device:
-    """A GPU if PyTorch can use one."""
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    if torch.backends.mps.is_available():
-        return torch.device("mps")
-    return torch.device("cpu")
-
-
 def _pool(stack: ExitStack, workers: int, threads_each: int) -> ThreadPoolExecutor:
     pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads_each,))
-    stack.callback(pool.shutdown, cancel_futures=True)  # when it is interrupted, what waits is not begun
+    stack.callback(pool.shutdown, cancel_futures=True)  # when interrupted, what is waiting is not started
     return pool
 
 
 def _ahead(
     pool: ThreadPoolExecutor, function: Callable[[_Item], _Result], items: Iterable[_Item], window: int
 ) -> Iterator[_Result]:
-    """`map` in a pool, in order, never more than `window` items ahead of what has been taken."""
+    """`map` in a pool, in order, at most `window` items ahead of the consumer."""
     source = iter(items)
     futures: deque[Future[_Result]] = deque(pool.submit(function, item) for item in islice(source, window))
     while futures:

@@ -1,15 +1,15 @@
-"""The feature store: raw values of images, made once, kept on disk, read by memory map.
+"""The feature store: raw features of images, computed once, kept on disk, read by memory map.
 
 A store is a folder for one encoder (its weights) × preparation × layout × precision, named after them:
 
-- `store.json`: what it holds, for people and for opening it again
-- `values.bin`: the rows, one after another, little-endian
-- `rows.txt`: a line for each batch of rows: its first row, how many, the checksum of their values, their keys (the hash
-  of each image's bytes), and a checksum of the line
+- `store.json`: a description of the content
+- `values.bin`: the rows, end to end, little-endian
+- `rows.txt`: one line for each batch of rows: its first row, their number, the checksum of their values, their keys
+  (the hash of each image's bytes), and a checksum of the line
 
-A batch's values are on disk before its line is. So whatever moment a writer is killed at, a line that is there in full
-has its values, and everything beyond is cut off by the next writer. Writers take a lock for each batch, so that several
-may add to a store at once. Rows are never changed, and readers need no lock.
+A batch's values are on disk before its line is. So at whatever moment a writer is killed, a complete line has its
+values, and the next writer truncates everything after it. Writers take a lock for each batch, so that several can add
+to a store at once. Rows never change, and readers need no lock.
 """
 
 import json
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from seetell.data import Record, Skipped
 from seetell.errors import ImageError, SeetellError
+from seetell.files import write_file
 from seetell.images import decode
 from seetell.learn.encoders.keys import image_keys
 from seetell.learn.encoders.store_spec import StoreSpec
@@ -38,7 +39,7 @@ _LOCK_SECONDS = 60
 
 
 class FeatureStore:
-    """Rows of features by image. Made by `open` or `open_or_create`.
+    """Rows of features by image; opened by `open` or `open_or_create`.
 
     Example:
         >>> store = FeatureStore.open(folder)
@@ -59,7 +60,7 @@ class FeatureStore:
 
     @classmethod
     def open(cls, folder: Path | str) -> "FeatureStore":
-        """A store that exists, for reading."""
+        """Open an existing store, for reading."""
         path = Path(folder) / "store.json"
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
@@ -75,19 +76,16 @@ class FeatureStore:
 
     @classmethod
     def open_or_create(cls, root: Path, spec: StoreSpec) -> "FeatureStore":
-        """The store of these features under `root`, made if there is none, for reading and adding to."""
+        """Open the store of these features under `root` for reading and adding, or create it."""
         folder = root / spec.folder
-        with _plainly(folder):
+        with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder), _plainly(folder):
+        with _locked(folder), _writing(folder):
             if not (folder / "store.json").exists():
                 text = json.dumps(spec.to_json(), indent=2, ensure_ascii=False) + "\n"
-                temporary = folder / "store.json.new"
-                temporary.unlink(missing_ok=True)  # of a process that was killed
-                _append(temporary, text.encode("utf-8"))
-                os.replace(temporary, folder / "store.json")
+                write_file(folder / "store.json", text, sync=True)
             store = cls(folder, spec)
-            store._cut_off()
+            store._truncate()
         return store
 
     def __len__(self) -> int:
@@ -102,7 +100,7 @@ class FeatureStore:
         return len(self) * self.spec.row_bytes
 
     def refresh(self) -> None:
-        """Take in what other processes have added."""
+        """Read what other processes have added."""
         rows_path, values_path = self.folder / "rows.txt", self.folder / "values.bin"
         if not rows_path.exists() or rows_path.stat().st_size == self._read_to:
             return
@@ -128,32 +126,32 @@ class FeatureStore:
         return self._mapped
 
     def append(self, keys: Sequence[str], values: NDArray[Any]) -> None:
-        """Add rows; either all of them are there afterwards or, if the process dies, none. Known keys are left out.
+        """Add rows: all of them or, if the process dies, none. Known keys are skipped.
 
         Args:
             keys: of the images.
-            values: images × the layout's shape; float32 values are made half precision if the store is.
+            values: images × the layout's shape; converted to the store's precision.
         """
         with _locked(self.folder):
             self.refresh()
-            self._cut_off()
+            self._truncate()
             new = {key: position for position, key in enumerate(keys) if key not in self._index}
             if not new:
                 return
             chosen = values if len(new) == len(keys) else values[list(new.values())]
             rows = np.ascontiguousarray(self._convert(chosen))
             batch = _Batch(len(self), tuple(new), zlib.crc32(rows.data))
-            with _plainly(self.folder):
+            with _writing(self.folder):
                 _append(self.folder / "values.bin", rows.data)
                 _append(self.folder / "rows.txt", batch.line())
             self.refresh()
 
     def rows(self, keys: Sequence[str]) -> NDArray[np.int64]:
-        """Where the rows of some keys are; −1 where there is none."""
+        """The rows of some keys; −1 where there is none."""
         return np.array([self._index.get(key, -1) for key in keys], np.int64)
 
     def rows_for(self, records: Sequence[Record], *, progress: Progress = SILENT) -> NDArray[np.int64]:
-        """Where the rows of some records' images are; −1 for an image that cannot be read.
+        """The rows of some records' images; −1 for an image that cannot be read.
 
         Raises:
             SeetellError: an image that can be read has no row.
@@ -183,11 +181,11 @@ class FeatureStore:
         return values
 
     def tensor(self, rows: NDArray[np.int64] | Sequence[int]) -> torch.Tensor:
-        """The same as 32-bit floats in a tensor, converted faster than NumPy can."""
+        """The same as a tensor of 32-bit floats; PyTorch converts faster than NumPy."""
         return torch.from_numpy(self.gather(rows)).float()
 
     def verify(self) -> list[str]:
-        """Compare every batch with its checksum; what is wrong, in words."""
+        """Compare every batch with its checksum, and return a list of the damaged ones."""
         return [
             f"rows {first} to {first + count - 1} are damaged"
             for first, count, checksum in self._checksums
@@ -214,8 +212,8 @@ class FeatureStore:
         # PyTorch converts ten times as fast as NumPy.
         return given.to(getattr(torch, self.spec.precision)).numpy().astype(self._dtype, copy=False)
 
-    def _cut_off(self) -> None:
-        """Remove what a writer that was killed has left behind the last whole batch; only under the lock."""
+    def _truncate(self) -> None:
+        """Remove what a killed writer left after the last complete batch; only under the lock."""
         for name, size in (("rows.txt", self._read_to), ("values.bin", self.bytes_on_disk)):
             path = self.folder / name
             if path.exists() and path.stat().st_size > size:
@@ -236,7 +234,7 @@ class _Batch:
 
 
 def _parse(line: bytes) -> _Batch | None:
-    """A line of rows.txt, or None if it is not there in full."""
+    """A line of rows.txt, or None if it is incomplete."""
     text, _, checksum = line.rpartition(b" ")
     if checksum != f"{zlib.crc32(text):08x}\n".encode("ascii"):
         return None
@@ -246,7 +244,7 @@ def _parse(line: bytes) -> _Batch | None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Alone in adding to a store. The system gives the lock of a process that died to the next."""
+    """Hold the store's lock for adding. The system releases the lock of a process that died."""
     lock = FileLock(folder / "lock")
     try:
         lock.acquire(timeout=_LOCK_SECONDS)
@@ -254,7 +252,7 @@ def _locked(folder: Path) -> Iterator[None]:
         raise SeetellError(
             f"another process has held this feature store for {_LOCK_SECONDS} seconds",
             where=str(folder),
-            remedy="Wait for it, or end it",
+            remedy="Wait for it, or stop it",
         ) from None
     try:
         yield
@@ -263,7 +261,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _append(path: Path, data: bytes | memoryview) -> None:
-    """Add to a file, and return when it is on disk."""
+    """Append to a file, and return when the data is on disk."""
     with path.open("ab") as file:
         file.write(data)
         file.flush()
@@ -271,14 +269,14 @@ def _append(path: Path, data: bytes | memoryview) -> None:
 
 
 @contextmanager
-def _plainly(folder: Path) -> Iterator[None]:
+def _writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise SeetellError(
             f"the features cannot be written ({error.strerror or error})",
             where=str(folder),
-            remedy="Choose another place with --store",
+            remedy="Choose another folder with --store",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""What a feature store holds, and the name that follows from it."""
+"""What a feature store holds, and the folder name that follows from it."""
 
 import hashlib
 import json
@@ -23,13 +23,13 @@ class StoreSpec:
     """What a store holds.
 
     Args:
-        encoder: the encoder as it was written when the store was made.
+        encoder: the encoder's name when the store was created.
         encoder_fingerprint: of its architecture and weights.
         preparation: how images were prepared.
         layout: the layout's shape and sections.
         precision: of the values on disk.
         notes: what a user should know about the encoder's weights.
-        mirrored: the features are of the images' mirror images.
+        mirrored: the features are those of the mirrored images.
     """
 
     encoder: str
@@ -47,10 +47,10 @@ class StoreSpec:
 
     @property
     def folder(self) -> str:
-        """The store's name: what a person looks for, and a hash of all that makes its values what they are.
+        """The folder's name: readable parts, and a hash of everything that its values depend on.
 
-        What ran the network (PyTorch or ONNX Runtime, on which device) is left out: values differ by it in digits that
-        half precision mostly does not keep, and a store that is begun with one goes on with another.
+        The engine (PyTorch or ONNX Runtime, on which device) is not part of it: values differ in digits that half
+        precision mostly does not keep, and a store may be continued with another engine.
         """
         makers = [self.encoder_fingerprint, self.preparation.fingerprint(), self.layout.layout, self.precision]
         makers += ["mirrored"] if self.mirrored else []
@@ -97,7 +97,7 @@ class StoreSpec:
                 raise SeetellError(
                     f"this feature store has format {values['format']}, not {FORMAT}",
                     where=where,
-                    remedy="Make the features again with: seetell learn features",
+                    remedy="Encode the images again with: seetell learn features",
                 )
             layout = LayoutSpec(
                 layout=values["layout"],

@@ -1,19 +1,20 @@
-"""The heads of a bundle that are kept when others of its kinds are made anew."""
+"""The heads that an export keeps from a base model."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from seetell.bundle import Bundle, Head, Layout
 from seetell.errors import SeetellError
-from seetell.learn.export.quantize import SMALLER
-from seetell.learn.export.trained import Trained
+from seetell.learn.exporting.quantize import precision_of
+from seetell.learn.exporting.trained import Trained
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Heads by their kind, the layouts they read, their files, and what they were trained on."""
+class BaseHeads:
+    """Heads by kind, the layouts they read, their files, and the datasets they were trained on."""
 
     heads: Mapping[str, Head] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)
@@ -21,41 +22,37 @@ class Kept:
     training_data: tuple[str, ...] = ()
 
 
-def kept_of(bundle: Bundle, trained: Sequence[Trained], smaller: str) -> Kept:
-    """What stays of a bundle beside new heads. They must see with the same encoder, and their weights be rounded alike."""
+def heads_to_keep(bundle: Bundle, trained: Sequence[Trained], quantize: str | None) -> BaseHeads:
+    """The heads of a base model that no trained model replaces. Encoder and precision must be the same."""
     manifest, first = bundle.manifest, trained[0]
     problem = ""
     if manifest.encoder.fingerprint != first.encoder.fingerprint():
-        problem = f"sees with another encoder ({manifest.encoder.name}) than {first.name} ({first.encoder.name})"
+        problem = f"has another encoder ({manifest.encoder.name}) than {first.name} ({first.encoder.name})"
     elif manifest.encoder.preparation != first.preparation:
-        problem = f"prepares images in another way than {first.name}"
+        problem = f"prepares images differently from {first.name}"
     if problem:
         raise SeetellError(
-            f"this bundle {problem}",
+            f"this model {problem}",
             where=str(bundle.path),
-            remedy="Train with --from this bundle, or leave out --beside",
+            remedy="Train with --from this model, or leave out --base",
         )
-    if manifest.precision != SMALLER.get(smaller, "float32"):
+    if manifest.precision != (quantize or "float32"):
+        precision = precision_of(bundle)
         raise SeetellError(
-            f"this bundle's weights are {manifest.precision}",
+            f"the weights of this model are {manifest.precision}",
             where=str(bundle.path),
-            remedy=f"Export with --smaller {like(bundle)}" if like(bundle) else "Leave out --smaller",
+            remedy=f"Export with --quantize {precision}" if precision else "Leave out --quantize",
         )
-    gone: dict[str, Any] = {one.kind: None for one in trained}
-    rest = dataclasses.replace(manifest, **gone)
-    if rest.captioner is not None and rest.retriever is None:  # what fits badly, another retriever says otherwise
-        rest = dataclasses.replace(
-            rest, captioner=dataclasses.replace(rest.captioner, uncertain_below=None, retry=None)
+    replaced: dict[str, Any] = {each.kind: None for each in trained}
+    rest = msgspec.structs.replace(manifest, **replaced)
+    if rest.captioner is not None and rest.retriever is None:  # similarities of another retriever are not comparable
+        rest = msgspec.structs.replace(
+            rest, captioner=msgspec.structs.replace(rest.captioner, uncertain_below=None, retry=None)
         )
-    read = {head.layout for head in rest.heads}
-    return Kept(
+    layouts = {head.layout for head in rest.heads}
+    return BaseHeads(
         {head.KIND: head for head in rest.heads},
-        {layout.name: layout for layout in manifest.encoder.layouts if layout.name in read},
+        {layout.name: layout for layout in manifest.encoder.layouts if layout.name in layouts},
         {name: bundle.read(name) for name in rest.named if name != manifest.encoder.graph},
         manifest.training_data,
     )
-
-
-def like(bundle: Bundle) -> str:
-    """How a bundle's weights were rounded, as `--smaller` says it; "" if they were not."""
-    return next((name for name, precision in SMALLER.items() if precision == bundle.manifest.precision), "")

@@ -1,4 +1,4 @@
-"""A trained model as a head: its graphs, its words, and what the bundle says of them."""
+"""A trained model as a head of a bundle: its graphs, its vocabulary, and its part of the manifest."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,19 +8,19 @@ import torch
 from torch import Tensor, nn
 
 from seetell.bundle import CaptionerPart, ClassifierPart, Decoding, RetrieverPart, SequencePart, StatePart, TaggerPart
-from seetell.learn.export.graphs import ImageSide, Scores, Start, Step, TextSide, to_onnx
-from seetell.learn.export.trained import Trained
-from seetell.learn.export.weight_names import keep_names
+from seetell.learn.exporting.graphs import ImageSide, Scores, Start, Step, TextSide
+from seetell.learn.exporting.trained import Trained
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.classifier import Scorer
-from seetell.learn.recipes import CaptioningDecoding, TaggingDecoding
+from seetell.learn.onnx_graphs import to_onnx
+from seetell.learn.weight_names import keep_names
 
 Files = dict[str, bytes]
 Part = CaptionerPart | TaggerPart | RetrieverPart
 
 
 def make_head(trained: Trained) -> tuple[Part, Files]:
-    """The part of the description, and the files that it names."""
+    """The part of the manifest, and the files that it names."""
     words = f"{trained.kind}.txt"
     files = {words: "".join(f"{symbol}\n" for symbol in _symbols(trained)).encode("utf-8")}
     common = (trained.layout.layout, words, trained.scores)
@@ -34,22 +34,24 @@ def make_head(trained: Trained) -> tuple[Part, Files]:
             TextSide(model), {"tokens": tokens, "lengths": torch.tensor([3, 2])}, ["embeddings"]
         )
         graphs = ("retriever-images.onnx", "retriever-texts.onnx")
-        how = (trained.tokenizer, model.similarity, model.dimensions)
-        return RetrieverPart(*common, *graphs, *how, trained_as=settings), files
+        space = (trained.tokenizer, model.similarity, model.dimensions)
+        return RetrieverPart(*common, *graphs, *space, training_settings=settings), files
     if trained.kind == "captioner":
-        telling = cast(CaptioningDecoding, trained.decoding)
-        decoding = Decoding(telling.beam, float(telling.alpha), telling.maximum_length, 0, telling.block_ngrams)
+        how = trained.captioning_decoding
+        decoding = Decoding(how.beam, float(how.alpha), how.maximum_length, 0, how.block_ngrams)
         sequence, more = _sequence(trained, example, decoding)
-        return CaptionerPart(*common, sequence, trained_as=settings), files | more
-    tagging = cast(TaggingDecoding, trained.decoding)
+        return CaptionerPart(*common, sequence, training_settings=settings), files | more
+    tagging = trained.tagging_decoding
     if isinstance(trained.model, Scorer):
         files["tagger.onnx"] = _graph(Scores(trained.model), {"features": example}, ["logits", "probabilities"])
         thresholds = tuple(float(value) for value in trained.model.thresholds.tolist())
         top = tagging.top if tagging.choose == "top" else 0
-        return TaggerPart(*common, None, ClassifierPart("tagger.onnx", thresholds, top), trained_as=settings), files
+        return TaggerPart(
+            *common, None, ClassifierPart("tagger.onnx", thresholds, top), training_settings=settings
+        ), files
     longest = tagging.maximum or len(trained.vocabulary.words)
     sequence, more = _sequence(trained, example, Decoding(tagging.beam, float(tagging.alpha), longest, 0, 1))
-    return TaggerPart(*common, sequence, None, trained_as=settings), files | more
+    return TaggerPart(*common, sequence, None, training_settings=settings), files | more
 
 
 @torch.no_grad()
@@ -60,25 +62,25 @@ def _sequence(trained: Trained, example: Tensor, how: Decoding) -> tuple[Sequenc
     _, after, attention = model.step(tokens, state)
     names = sorted(state)
     changing = [name for name in names if name not in model.constant and name in after]
-    told = ["log_probs", *(["attention"] if attention is not None else [])]
+    outputs = ["log_probs", *(["attention"] if attention is not None else [])]
     start, step = f"{trained.kind}-start.onnx", f"{trained.kind}-step.onnx"
-    # Cloned: where h and c start as the same zeros, the exporter would take them for one input.
+    # Cloned: where h and c start as the same zeros, the exporter would treat them as one input.
     inputs = {"tokens": tokens, **{name: state[name].clone() for name in names}}
     files = {
         start: _graph(Start(model, names), {"features": example}, names),
-        step: _graph(Step(model, names, changing), inputs, [*told, *(f"next_{name}" for name in changing)]),
+        step: _graph(Step(model, names, changing), inputs, [*outputs, *(f"next_{name}" for name in changing)]),
     }
     parts = tuple(StatePart(name, tuple(state[name].shape[1:]), name not in changing) for name in names)
     return SequencePart(start, step, parts, attention is not None, how), files
 
 
 def _graph(module: nn.Module, inputs: Mapping[str, Tensor], outputs: Sequence[str]) -> bytes:
-    """A graph whose weights have the model's names."""
+    """A graph whose weights keep the model's names."""
     return keep_names(to_onnx(module, inputs, outputs), module)
 
 
 def _symbols(trained: Trained) -> list[str]:
-    """A classifier's labels are its outputs in order; everybody else's words have special symbols before them."""
+    """A classifier's labels in the order of its outputs; other vocabularies start with their special symbols."""
     if isinstance(trained.model, Scorer):
         return list(trained.vocabulary.words)
     return [trained.vocabulary.word(number) for number in range(len(trained.vocabulary))]

@@ -1,9 +1,9 @@
-"""Graphs in half or a quarter of the space: weights are rounded, computations are not.
+"""Weight-only quantization: graphs in half or a quarter of the space, with computations in 32 bits.
 
-A weight is stored as float16, or as whole numbers from −127 to 127 with one scale a channel (an output of a layer, a
-word of a list of vectors), and followed by nodes that make it a 32-bit number again. These depend on nothing but
-constants, so that ONNX Runtime carries them out once, when it loads the graph: it runs as fast as before, on any
-processor, and differs by the rounding of weights alone.
+A weight is stored as float16, or as integers from −127 to 127 with one scale per channel (an output of a layer, a word
+vector), followed by nodes that convert it back to float32. These depend on constants alone, so ONNX Runtime evaluates
+them once, when it loads the graph: it runs as fast as before, on any processor, and differs only by the rounding of
+weights.
 """
 
 import numpy as np
@@ -11,8 +11,16 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-SMALLER = {"fp16": "float16", "int8": "int8"}  # as the command line says it → as a bundle does
-_FEWEST = 1024  # values; smaller tensors, biases and scales among them, stay as they are
+from seetell.bundle import Bundle
+
+PRECISIONS = ("float16", "int8")
+_FEWEST = 1024  # values; smaller tensors, such as biases and scales, are not quantized
+
+
+def precision_of(bundle: Bundle) -> str | None:
+    """The precision of a bundle's quantized weights; None if they are not quantized."""
+    precision = bundle.manifest.precision
+    return precision if precision in PRECISIONS else None
 
 
 def quantize_graph(data: bytes, precision: str) -> bytes:
@@ -31,8 +39,8 @@ def quantize_graph(data: bytes, precision: str) -> bytes:
             )
             nodes.append(helper.make_node("Cast", [f"{tensor.name}_h"], [tensor.name], to=TensorProto.FLOAT))
         else:
-            whole, scale = quantised(values, axes.get(tensor.name, (0,)))
-            kept.append(numpy_helper.from_array(whole, f"{tensor.name}_q"))
+            integers, scale = quantize(values, axes.get(tensor.name, (0,)))
+            kept.append(numpy_helper.from_array(integers, f"{tensor.name}_q"))
             kept.append(numpy_helper.from_array(scale, f"{tensor.name}_s"))
             nodes.append(helper.make_node("Cast", [f"{tensor.name}_q"], [f"{tensor.name}_f"], to=TensorProto.FLOAT))
             nodes.append(helper.make_node("Mul", [f"{tensor.name}_f", f"{tensor.name}_s"], [tensor.name]))
@@ -40,20 +48,20 @@ def quantize_graph(data: bytes, precision: str) -> bytes:
     del model.graph.initializer[:], model.graph.node[:]
     model.graph.initializer.extend(kept)
     model.graph.node.extend([*nodes, *rest])
-    smaller: bytes = model.SerializeToString()
-    return smaller
+    quantized: bytes = model.SerializeToString()
+    return quantized
 
 
 def channel_axes(graph: onnx.GraphProto) -> dict[str, tuple[int, ...]]:
-    """Along which axes of each weight a step leads to another channel. Where batch normalisations were folded into
-    convolutions, weights of one channel may be a thousand times those of another: a common scale would make them 0."""
+    """The channel axes of each weight. Where batch normalisations were folded into convolutions, weights of one channel
+    may be a thousand times those of another, and a common scale would round the small ones to 0."""
     dimensions = {tensor.name: len(tensor.dims) for tensor in graph.initializer}
     axes: dict[str, tuple[int, ...]] = {}
     for node in graph.node:
-        for place, name in enumerate(node.input):
+        for index, name in enumerate(node.input):
             if name not in dimensions or name in axes:
                 continue
-            match node.op_type, place:
+            match node.op_type, index:
                 case (("GRU" | "LSTM" | "RNN"), _):
                     axes[name] = (0, 1)  # direction, gate
                 case "MatMul", 1:
@@ -65,8 +73,8 @@ def channel_axes(graph: onnx.GraphProto) -> dict[str, tuple[int, ...]]:
     return axes
 
 
-def quantised(values: NDArray[np.float32], axes: tuple[int, ...]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """w ≈ q · s with one s for each channel, its greatest weight being 127 s."""
+def quantize(values: NDArray[np.float32], axes: tuple[int, ...]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """w ≈ q · s with one s for each channel, whose largest weight is 127 s."""
     others = tuple(axis for axis in range(values.ndim) if axis not in axes)
     scale = np.abs(values).max(axis=others, keepdims=True).astype(np.float32) / 127
     scale[scale == 0] = 1

@@ -78,11 +78,14 @@ def caption_words(settings: CaptionWords, inputs: ModelInputs) -> WordEmbedding:
     return WordEmbedding(inputs.words, settings.word_dimensions, inputs.vectors, mode=mode)
 
 
-def run_packed(network: nn.GRU, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+def run_packed(network: nn.Module, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Run a recurrent network over sentences of different lengths without computing padding.
 
     Returns every step's output (B, T, H × directions) and the final state of the last layer (B, H × directions).
     """
+    if not isinstance(network, nn.GRU):  # its counterpart in an exported graph, which takes the lengths itself
+        steps, final = network(words, lengths)
+        return steps, final
     packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
     outputs, final = network(packed)
     steps, _ = pad_packed_sequence(outputs, batch_first=True, total_length=words.shape[1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from seetell.errors import SeetellError, did_you_mean
+from seetell.errors import RecipeError, did_you_mean
 from seetell.learn.recipes.decoding import (
     CaptioningDecoding,
     Count,
@@ -54,10 +54,6 @@ DECODING: dict[str, type[DecodingSettings]] = {
 }
 CAPTIONS = {"retrieval": ("one", "all", "together"), "captioning": ("one", "all", "mixed", "images")}
 DESCRIPTIVE = ("paper", "row", "about", "tune", "published")  # keys that change nothing about a run
-
-
-class RecipeError(SeetellError):
-    """A recipe that cannot be found or is not valid."""
 
 
 class EncoderSettings(Settings, frozen=True):

@@ -1,1 +1,1 @@
-"""The papers' tables: rows, records, claims and the pages drawn from them."""
+"""The papers' tables, reproduced: rows, records of finished rows, conclusions, and the pages drawn from them."""

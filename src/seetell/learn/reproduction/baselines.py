@@ -1,10 +1,10 @@
-"""Captioners that learn nothing (Vaishali, Figure 2 a and b): what a trained one has to beat.
+"""Captioners without training (Vaishali, Figure 2 a and b): the baselines for trained ones.
 
-*Retrieval-based*: the images most like the new one are looked up, and one of their captions is transferred. Which one
-is decided by consensus (Devlin et al.): the caption that agrees most with all others, the mean over n = 1 … 4 of the
-cosines of their n-grams' counts, rare n-grams weighing more (CIDEr's weights).
+*Retrieval-based*: the caption of one of the most similar training images. The consensus decides which one (Devlin et
+al.): the caption that agrees most with all others, by the mean over n = 1 … 4 of the cosine between n-gram counts with
+CIDEr's weights.
 
-*Template-based*: a fixed sentence is filled with the labels of what is in the image.
+*Template-based*: a fixed sentence filled with the labels of the image.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from seetell.metrics.captions.corpus import ORDERS, Sentences, Tokens
 
 
 class ConsensusCaptioner:
-    """Tells an image with the consensus caption of its nearest neighbours.
+    """Captions an image with the consensus caption of its nearest neighbours.
 
     Args:
         features: pooled features (N, D) of the training images.
-        captions: their tokenised captions, any number an image.
-        neighbours: how many images are asked.
+        captions: their tokenised captions, any number per image.
+        neighbours: the number of most similar images to consider.
     """
 
     def __init__(
@@ -36,17 +36,17 @@ class ConsensusCaptioner:
 
     def __call__(self, features: NDArray[np.floating], batch: int = 512) -> list[Tokens]:
         """One tokenised caption for each image (B, D)."""
-        told: list[Tokens] = []
+        captions: list[Tokens] = []
         for start in range(0, len(features), batch):
             scores = _unit(features[start : start + batch]) @ self._features.T
             nearest = np.argpartition(-scores, self._neighbours - 1, axis=1)[:, : self._neighbours]
-            told += [
+            captions += [
                 self._consensus([caption for image in row for caption in self._captions[image]]) for row in nearest
             ]
-        return told
+        return captions
 
     def _consensus(self, pool: Sequence[Tokens]) -> Tokens:
-        """The caption of the pool that is most like all of it."""
+        """The caption that is most similar to all captions of the pool."""
         sentences = Sentences(pool, self._statistics.numbers)
         agreement = np.zeros(len(pool))
         for order in ORDERS:
@@ -67,7 +67,8 @@ def _unit(features: NDArray[np.floating]) -> NDArray[np.float32]:
 def template_caption(labels: Sequence[str], template: str = "there is {things}", nothing: str = "a picture") -> str:
     """A sentence with the labels listed in it: `there is a dog, an apple and two cars`.
 
-    A label that ends in s, or begins with an article or a number, is left as it is; others get "a" or "an".
+    A label that ends in s, or starts with an article or a number, stays unchanged; others get "a" or "an".
+    The default for images without labels is part of the published measurement: docs/results/vaishali.md.
     """
     named = [_with_article(label) for label in labels]
     if not named:

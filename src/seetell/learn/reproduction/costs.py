@@ -1,51 +1,54 @@
-"""What rows cost to train and to tell by, in seconds of one core: `benchmarks/rows.py` measures it, pages show it.
+"""What rows cost in seconds of one core: measured by `benchmarks/rows.py`, shown on pages.
 
-Rows are trained where and when there is time for it, beside other work: the times in their records are those of
-differing machines. Here every row trains for some batches on one machine, and all take turns.
+Rows are trained on different machines, next to other work, so the times in their records do not compare. This file
+holds times for which all rows took turns on one machine, each training for some batches.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from seetell.learn.files import write_text
+from seetell.files import write_file
 from seetell.learn.reproduction.records import RecordError
+from seetell.settings import Settings, plain, read
 
 FILE = "costs.json"  # below rows/
 COMMAND = "python benchmarks/rows.py TABLE --data DATASET --out docs/results/rows/costs.json"
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Args:
-    seconds: of the row's own training, all epochs of it; without validation, features being stored.
-    samples_a_second: captions or images trained a second.
-    told_a_second: images that a captioner tells a second; 0 for other models.
+class Cost(Settings, frozen=True):
+    """The cost of a row.
+
+    Args:
+        seconds: training time of all epochs from stored features, without validation.
+        samples_per_second: captions or images trained per second.
+        captions_per_second: images captioned per second; 0 for other models.
     """
 
     seconds: float
-    samples_a_second: float
-    told_a_second: float = 0.0
+    samples_per_second: float
+    captions_per_second: float = 0.0
 
 
 Costs = Mapping[str, Cost]  # by `records.stem`: attend-soft.flickr8k
 
 
 def read_costs(path: Path) -> dict[str, Cost]:
-    """What is known of the rows' costs; nothing where nobody measured them."""
+    """The measured costs; empty if there is no file."""
     if not path.exists():
         return {}
+    remedy = f"Measure them again: {COMMAND}"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return {name: Cost(**{key: float(value) for key, value in each.items()}) for name, each in content.items()}
-    except (ValueError, TypeError, AttributeError) as error:
-        raise RecordError(
-            f"these are not the costs of rows ({error})", where=str(path), remedy=f"Measure them anew: {COMMAND}"
-        ) from None
+    except ValueError as error:
+        raise RecordError(f"not the costs of rows ({error})", where=str(path), remedy=remedy) from None
+    rows = read(dict[str, dict[str, object]], content, where=str(path), remedy=remedy, error=RecordError)
+    return {
+        name: read(Cost, row, where=f"{path}: {name}", remedy=remedy, error=RecordError) for name, row in rows.items()
+    }
 
 
 def write_costs(path: Path, costs: Costs) -> None:
-    """Write a line a row, by name; rows that the file has and `costs` has not stay as they are."""
-    lines = [f"{json.dumps(n)}: {json.dumps(asdict(c))}" for n, c in sorted({**read_costs(path), **costs}.items())]
-    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    """Write one row per line, sorted by name; rows of the file that are not in `costs` are kept."""
+    lines = [f"{json.dumps(n)}: {json.dumps(plain(c))}" for n, c in sorted({**read_costs(path), **costs}.items())]
+    write_file(path, "{\n" + ",\n".join(lines) + "\n}\n")

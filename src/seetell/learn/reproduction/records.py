@@ -1,42 +1,43 @@
-"""Row records: what a page says of a finished row, in one small file that stands for itself.
+"""Row records: everything a page needs to know about a finished row, in one small, self-contained file.
 
-The machine that trained a row need not be kept, nor its run, features or data: all pages of docs/results are drawn from
-records. One is `TABLE/ROW.DATASET[.seedN].json`: the scores on the test split, every epoch on the validation split,
-what was trained on what and how long, which version of seetell did it, and the command that does it again. It names no
-place of the machine it was made on.
+All pages of docs/results are drawn from records; runs, features and data need not be kept. A record is
+`TABLE/ROW.DATASET[.seedN].json`: the metrics on the test split, every epoch on the validation split, what was trained
+on which data and for how long, the version of seetell, and the command that reproduces it. It contains no paths of the
+machine that made it.
 """
 
 import json
 import math
-import re
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
+
+import msgspec
 
 import seetell
 from seetell.errors import SeetellError
-from seetell.learn.files import write_text
-from seetell.learn.training.curves import flat
+from seetell.files import write_file
+from seetell.learn.reproduction.portable import portable
+from seetell.metrics.flatten import flatten_metrics
+from seetell.settings import Settings, plain, read
 
-FORMAT = 1
-EPOCH = ("phase", "epoch", "loss", "samples", "seconds", "score", "metrics")
+FORMAT = 2
+REMEDY = "Reproduce it with `seetell learn reproduce`, or remove it"
 
 
 class RecordError(SeetellError):
     """A row's record that cannot be read."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What of the command line made a row, beside its name.
+class Request(Settings, frozen=True):
+    """The part of the command line that rows share.
 
     Args:
-        data: the datasets, without their places: `flickr8k:PATH`.
+        data: the datasets, without paths: `flickr8k:PATH`.
         settings: as given with `--set`.
-        files: what was given with `--with`, by name: `vgg16`.
+        files: the names of the files given with `--with`: `vgg16`.
     """
 
     data: tuple[str, ...]
@@ -44,20 +45,52 @@ class Asked:
     settings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
+    def command(self, table: str, dataset: str, rows: Sequence[str], seeds: str = "") -> str:
+        """The command that reproduces rows.
 
-@dataclass(frozen=True)
-class RowRecord:
+        Args:
+            seeds: `--seed 2` or `--seeds 3`; "": as many as the table has.
+        """
+        data = " ".join(f"--data {_quoted(spec)}" for spec in self.data)
+        parts = [f"seetell learn reproduce {table} {data}"]
+        if self.data[0].partition(":")[0] != dataset:
+            parts.append(f"--dataset {dataset}")
+        parts.append(f"--out DIR --rows {','.join(rows)}")
+        parts += [f"--with {name}=FILE" for name in self.files]
+        parts += [seeds] if seeds else []
+        parts += [f"--budget {self.budget}"] if self.budget != "two-cores" else []
+        parts += [f"--set {_quoted(setting)}" for setting in self.settings]
+        return " ".join(parts)
+
+
+class Epoch(TypedDict):
+    """An epoch of training, and the metrics on the validation split after it."""
+
+    phase: int
+    epoch: int
+    loss: float
+    samples: int
+    seconds: float
+    score: float
+    metrics: dict[str, Any]
+    best: NotRequired[bool]
+    advice: NotRequired[str]
+
+
+class RowRecord(Settings, frozen=True, kw_only=True):
     """A finished row of a table.
 
     Args:
         dataset: what it was trained and tested on: `flickr8k`.
-        data: a fingerprint of the dataset's names, splits, captions and labels, and how many images each split has.
+        request: the part of the command line it shares with other rows.
+        data: a fingerprint of the dataset's names, splits, captions and labels, and the number of images of each split.
         encoder: name, fingerprint of its weights, layout, crops, view and size.
         settings: the recipe as it was trained.
-        made_by: version of seetell, commit where it was a checkout, processor threads.
-        history: what every epoch was on the validation split.
-        seconds: of training; of rows that are not trained, of telling.
-        figures: what a page shows beside the table: `captions` or `tags`.
+        software: version of seetell, commit if it was a checkout, number of threads.
+        seconds: training time.
+        seconds_decoding: time spent on generating captions for the test split; 0 for other tasks.
+        figures: data of the examples and plots on the page: `captions` or `tags`.
+        history: every epoch.
     """
 
     table: str
@@ -66,61 +99,53 @@ class RowRecord:
     seed: int
     recipe: str
     task: str
-    asked: Asked
-    data: Mapping[str, Any]
-    encoder: Mapping[str, Any]
-    settings: Mapping[str, Any]
-    made_by: Mapping[str, Any]
+    request: Request
+    data: dict[str, Any]
+    encoder: dict[str, Any]
+    settings: dict[str, Any]
+    software: dict[str, Any]
     parameters: int
     images: int
     protocol: str
-    metrics: Mapping[str, Any]
+    metrics: dict[str, Any]
     seconds: float
-    history: Sequence[Mapping[str, Any]] = ()
-    seconds_telling: float = 0.0
-    notes: Sequence[str] = ()
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    seconds_decoding: float = 0.0
+    notes: list[str] = msgspec.field(default_factory=list)
+    figures: dict[str, Any] = msgspec.field(default_factory=dict)
+    history: list[Epoch] = msgspec.field(default_factory=list)
 
     @property
     def stem(self) -> str:
         return stem(self.row, self.dataset, self.seed)
 
     @property
-    def flat(self) -> dict[str, float]:
-        """All figures of the row by name, those of its cost with them."""
-        figures = {**flat(self.metrics), "seconds": self.seconds, "epochs": float(len(self.history))}
+    def flatten_metrics(self) -> dict[str, float]:
+        """All figures of the row by name, including its cost."""
+        figures = {**flatten_metrics(self.metrics), "seconds": self.seconds, "epochs": float(len(self.history))}
         trained = sum(epoch["seconds"] for epoch in self.history)
         if trained:
-            figures["samples_a_second"] = sum(epoch["samples"] for epoch in self.history) / trained
-        if self.seconds_telling:
-            figures["told_a_second"] = self.images / self.seconds_telling
+            figures["samples_per_second"] = sum(epoch["samples"] for epoch in self.history) / trained
+        if self.seconds_decoding:
+            figures["captions_per_second"] = self.images / self.seconds_decoding
         return {**figures, "parameters": float(self.parameters)}
 
-    def command(self, rows: Sequence[str] = (), seeds: int = 0) -> str:
-        """What gives this row, or several that were asked for in the same way."""
-        data = " ".join(f"--data {_quoted(spec)}" for spec in self.asked.data)
-        parts = [f"seetell learn reproduce {self.table} {data}"]
-        if self.asked.data[0].partition(":")[0] != self.dataset:
-            parts.append(f"--dataset {self.dataset}")
-        parts.append(f"--out DIR --rows {','.join(rows or [self.row])}")
-        parts += [f"--with {name}=FILE" for name in self.asked.files]
-        parts += [f"--seeds {seeds}"] if seeds else []
-        parts += [f"--budget {self.asked.budget}"] if self.asked.budget != "two-cores" else []
-        parts += [f"--set {_quoted(setting)}" for setting in self.asked.settings]
-        return " ".join(parts)
+    @property
+    def command(self) -> str:
+        """The command that reproduces this row with this seed."""
+        return self.request.command(self.table, self.dataset, [self.row], f"--seed {self.seed}")
 
     def write(self, folder: Path) -> Path:
         """Write it under its own name; returns the file."""
         path = folder / f"{self.stem}.json"
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(path, self.text())
+        write_file(path, self.text())
         return path
 
     def text(self) -> str:
-        """The file: a line a field, and a line an epoch, so that it can be read and compared."""
-        content = portable(asdict(self))
+        """The content of the file: one field per line and one epoch per line, for readable diffs."""
+        content = portable(plain(self))
         history = content.pop("history")
-        lines = [f'"format": {FORMAT}', f'"command": {_json(self.command())}']
+        lines = [f'"format": {FORMAT}', f'"command": {_json(self.command)}']
         lines += [f"{_json(key)}: {_json(value)}" for key, value in content.items()]
         epochs = ",\n  ".join(_json(epoch) for epoch in history)
         lines.append(f'"history": [\n  {epochs}\n]' if history else '"history": []')
@@ -128,51 +153,28 @@ class RowRecord:
 
     @classmethod
     def read(cls, path: Path) -> "RowRecord":
-        """Read a record; a damaged one is an error that names it."""
+        """Read a record; errors name the file and the key."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise _damaged(path, f"this is not a row's record ({error})") from None
-        if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-            raise _damaged(path, "this is not a row's record of this version")
+            raise _damaged(path, f"not a row record ({error})") from None
+        if not isinstance(content, dict):
+            raise _damaged(path, "not a row record")
+        if (version := content.pop("format", None)) != FORMAT:
+            raise _damaged(path, f"format is {version}; this version reads format {FORMAT}")
         content.pop("command", None)  # follows from the rest
-        for item in fields(cls):
-            if item.name not in content:
-                raise _damaged(path, f"this row's record has no {item.name!r}")
-            if not isinstance(content[item.name], _KINDS[item.name]):
-                raise _damaged(path, f"{item.name!r} of this row's record is {content[item.name]!r}")
-        if unknown := sorted(content.keys() - _KINDS.keys()):
-            raise _damaged(path, f"a row's record has no {unknown[0]!r}")
-        try:
-            asked: dict[str, Any] = content["asked"]
-            lists = {key: tuple(asked[key]) for key in ("data", "settings", "files")}
-            content["asked"] = Asked(**{**asked, **lists})
-        except (KeyError, TypeError) as error:
-            raise _damaged(path, f"'asked' of this row's record is damaged ({error})") from None
-        record = cls(**content)
-        if not record.asked.data:
-            raise _damaged(path, "this row's record names no dataset")
-        for epoch in record.history:
-            if not isinstance(epoch, dict) or not all(key in epoch for key in EPOCH):
-                raise _damaged(path, "an epoch of this row's record is damaged")
-        numbers = [*flat(record.metrics).values(), *(float(epoch["loss"]) for epoch in record.history)]
-        if not all(math.isfinite(value) for value in numbers):
-            raise _damaged(path, "a figure of this row's record is not a number")
+        record = read(cls, content, where=str(path), remedy=REMEDY, error=RecordError)
+        if not record.request.data:
+            raise _damaged(path, "request.data names no dataset")
+        losses = {f"history[{number}].loss": epoch["loss"] for number, epoch in enumerate(record.history)}
+        for key, value in (flatten_metrics({"metrics": record.metrics}) | losses).items():
+            if not math.isfinite(value):
+                raise _damaged(path, f"{key} is {value}; expected a finite number")
         return record
 
 
-_MAPPINGS = ("asked", "data", "encoder", "settings", "made_by", "metrics", "figures")
-_KINDS: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("table", "row", "dataset", "recipe", "task", "protocol"), str),
-    **dict.fromkeys(("seed", "parameters", "images"), int),
-    **dict.fromkeys(("seconds", "seconds_telling"), (int, float)),
-    **dict.fromkeys(("history", "notes"), list),
-    **dict.fromkeys(_MAPPINGS, dict),
-}
-
-
 def stem(row: str, dataset: str, seed: int = 1) -> str:
-    """What a row's record and its run's folder are called."""
+    """The name of a row's record and of its run's folder."""
     return f"{row}.{dataset}" + (f".seed{seed}" if seed > 1 else "")
 
 
@@ -185,13 +187,22 @@ def read_records(folder: Path, table: str) -> list[RowRecord]:
             raise RecordError(
                 f"this is the record of {record.stem} of {record.table}",
                 where=str(path),
-                remedy=f"Put it where it belongs: {record.table}/{record.stem}.json",
+                remedy=f"Move it to {record.table}/{record.stem}.json",
             )
         records.append(record)
     return records
 
 
-def made_by() -> dict[str, Any]:
+def by_row(records: Iterable[RowRecord], dataset: str) -> dict[str, list[RowRecord]]:
+    """The records of one dataset: row → its seeds in order."""
+    found: dict[str, list[RowRecord]] = {}
+    for record in sorted(records, key=lambda record: record.seed):
+        if record.dataset == dataset:
+            found.setdefault(record.row, []).append(record)
+    return found
+
+
+def software() -> dict[str, Any]:
     """The version of seetell and, in a checkout, its commit."""
     return {"version": seetell.__version__, **({"commit": commit} if (commit := _commit()) else {})}
 
@@ -214,46 +225,6 @@ def _git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def portable_spec(spec: str) -> str:
-    """A dataset without its places: `table:PATH?images=DIR&limit=500`."""
-    kind, _, rest = spec.partition(":")
-    if kind == "scenes":
-        return spec
-    _, question, query = rest.partition("?")
-    kept = ["images=DIR" if part.startswith("images=") else part for part in query.split("&") if part]
-    return f"{kind}:PATH{question}{'&'.join(kept)}"
-
-
-def portable(value: Any) -> Any:
-    """JSON values with floats rounded to six digits, and with files instead of their paths."""
-    if isinstance(value, Mapping):
-        return {key: portable(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [portable(each) for each in value]
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, str):
-        return _without_places(value)
-    return value
-
-
-def _without_places(text: str) -> str:
-    """`/home/me/x.txt` is `x.txt`, and so after an `@` or an `=`; words with a slash in them are left alone."""
-    for mark in ("@", "="):
-        before, found, after = text.partition(mark)
-        if found and _is_place(after):
-            return f"{before}{mark}{_file(after)}"
-    return _file(text) if _is_place(text) else text
-
-
-def _file(place: str) -> str:
-    return re.split(r"[\\/]", place.rstrip("\\/"))[-1]
-
-
-def _is_place(text: str) -> bool:
-    return " " not in text and len(text) > 1 and (text[0] in "/~" or text[1:3] == ":\\" or text.startswith("../"))
-
-
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
@@ -263,14 +234,4 @@ def _quoted(text: str) -> str:
 
 
 def _damaged(path: Path, problem: str) -> RecordError:
-    remedy = "Make it again with `seetell learn reproduce`, or remove it"
-    return RecordError(problem, where=str(path), remedy=remedy)
-
-
-def by_row(records: Iterable[RowRecord], dataset: str) -> dict[str, list[RowRecord]]:
-    """The records of one dataset: row → its seeds in order."""
-    found: dict[str, list[RowRecord]] = {}
-    for record in sorted(records, key=lambda record: record.seed):
-        if record.dataset == dataset:
-            found.setdefault(record.row, []).append(record)
-    return found
+    return RecordError(problem, where=str(path), remedy=REMEDY)

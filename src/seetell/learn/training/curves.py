@@ -34,7 +34,10 @@ def draw(histories: Mapping[str, Sequence[Mapping[str, Any]]], metrics: Sequence
     figure, axes = pyplot.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4), squeeze=False)
     for axis, panel in zip(axes[0], panels, strict=True):
         for index, (name, history) in enumerate(histories.items()):
-            values = [record["loss"] if panel == "loss" else flatten_metrics(record["metrics"]).get(panel) for record in history]
+            values = [
+                record["loss"] if panel == "loss" else flatten_metrics(record["metrics"]).get(panel)
+                for record in history
+            ]
             axis.plot(range(1, len(values) + 1), values, label=name, linewidth=1.6, linestyle=STYLES[index // 10 % 3])
             ends = [i for i in range(1, len(history)) if history[i]["phase"] != history[i - 1]["phase"]]
             for end in ends:

@@ -1,4 +1,4 @@
-"""What a run is made from: records with their features, by split, and a transform fitted on the training split."""
+"""The data of a run: records with their features, by split, and a transform fitted on the training split."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,50 +10,33 @@ from torch.nn.functional import normalize
 
 from seetell.data import Dataset, Record
 from seetell.errors import DatasetError
-from seetell.images import Preparation
-from seetell.learn.encoders import Encoder, FeatureStore, FullNetworkTransform, LayoutSpec, Principal, Standardise
-from seetell.learn.encoders.layouts import GRID_AND_LEVELS, taken_apart
+from seetell.learn.encoders import Encoder, FullNetworkTransform, LayoutSpec, Principal, Standardise
+from seetell.learn.encoders.layouts import taken_apart
 from seetell.learn.encoders.transform import LevelsBelow
 from seetell.learn.models.later_stages import LaterStages
 from seetell.learn.models.live_encoder import LiveEncoder
-from seetell.learn.recipes import EncoderSettings, Recipe, RecipeError
+from seetell.learn.recipes import EncoderSettings, Recipe
+from seetell.learn.training.features import Features
 from seetell.learn.training.inputs import ImageInputs, LiveImages, StoredFeatures, in_batches
 from seetell.learn.training.warm_start import WarmStart
 from seetell.progress import SILENT, Progress
+from seetell.util import evenly_spaced
 
-TRANSFORMS = ("none", "unit", "standardise", "full_network", "principal")
-FITTED_ON = {"principal": 6_000}  # images, because their products with each other are decomposed
-REALLY = torch.device("cpu")  # a network is loaded also where a model is only sized up (torch.device("meta"))
-FITTED_ON_GRIDS = 2_000  # images: grids are large, and each has many places
+FITTED_ON = {"principal": 6_000}  # images: their Gram matrix is decomposed
+CPU = torch.device("cpu")  # an encoder is loaded for real even where a model is built on torch.device("meta")
+FITTED_ON_GRIDS = 2_000  # images: grids are large, and each has many locations
 
 
 class Unit(nn.Module):
-    """Brings feature vectors to unit length, as Vilalta et al. do with FC7."""
+    """Normalises feature vectors to unit length, as Vilalta et al. do with FC7."""
 
     def forward(self, features: Tensor) -> Tensor:
         return normalize(features, dim=-1)
 
 
 @dataclass(frozen=True)
-class Features:
-    """Features of a dataset's images in the store, and what they are features of."""
-
-    store: FeatureStore
-    rows: dict[str, int]  # of each record, by key; records whose image cannot be read are not there
-    mirrored: "Features | None" = None  # of the training images' mirror images
-
-    @property
-    def layout(self) -> LayoutSpec:
-        return self.store.spec.layout
-
-    @property
-    def preparation(self) -> Preparation:
-        return self.store.spec.preparation
-
-
-@dataclass(frozen=True)
 class TrainingData:
-    """A recipe, a dataset, the features of its images, and the trained weights that it starts from."""
+    """A recipe, a dataset, the features of its images, and the weights that training starts from, if any."""
 
     recipe: Recipe
     dataset: Dataset
@@ -62,32 +45,34 @@ class TrainingData:
     progress: Progress = SILENT
 
     def split(self, name: str, wanted: Callable[[Record], object]) -> tuple[list[Record], ImageInputs]:
-        """The records of a split that have what is `wanted` (captions, labels) and a readable image.
+        """The usable records of a split, and their image inputs: stored features or, where the recipe trains from
+        images, pixels.
 
-        What is read of an image is its stored features or, where the recipe trains from images, its pixels.
+        Args:
+            wanted: what a record needs beside a readable image: `captioned` or `labelled`.
         """
         records = [r for r in self.dataset.split(name) if wanted(r) and r.key in self.features.rows]
         if not records:
             raise DatasetError(
-                f"there is nothing to use in the split {name!r}",
+                f"the split {name!r} has no usable images",
                 where=self.dataset.name,
-                remedy="Look at it with: seetell check",
+                remedy="Check it with: seetell check",
             )
         if self.recipe.encoder.live:
             return records, LiveImages(records, self.features.preparation, augment=self.recipe.encoder.augment)
         return records, _stored(self.features, records)
 
     def transform(self, images: ImageInputs) -> nn.Module:
-        """What is done to raw features before the model reads them, fitted on the training images.
+        """The transform between raw features and the model, fitted on the training images.
 
-        Where the recipe trains from images, the network itself comes first; where it trains later stages, they do.
+        Where the recipe trains from images, it includes the encoder; where it trains later stages, these.
         """
         if isinstance(images, LiveImages):
             return live_transform(self.recipe.encoder, self._fitted(_stored(self.features, images.records)))
         if self.warm_start is not None:
-            begun = empty_transform(self.recipe.encoder, self.features.layout)
-            if self.warm_start.has(begun, "transform"):  # its own comes with the weights; few images are enough
-                return begun
+            empty = empty_transform(self.recipe.encoder, self.features.layout)
+            if self.warm_start.has(empty, "transform"):  # it is loaded with the weights, so few images are enough
+                return empty
         if self.recipe.encoder.later_stages:
             first = later_stages(self.recipe.encoder)
             first.then = self._fitted(images, first)
@@ -95,62 +80,49 @@ class TrainingData:
         return self._fitted(images)
 
     def _fitted(self, images: ImageInputs, first: LaterStages | None = None) -> nn.Module:
-        """A transform for features, or for what later stages make of them."""
+        """A transform for features, or for the output of later stages."""
         name, layout = transform_name(self.recipe.encoder), self.features.layout
         if layout.levels:
             return self._fitted_levels(images, layout.levels)
         if name in ("none", "unit"):
             return unfitted_transform(self.recipe.encoder, layout, layout.shape[-1])
         most = FITTED_ON_GRIDS if len(layout.shape) > 1 else FITTED_ON.get(name, len(images))
-        chosen = np.unique(np.linspace(0, len(images) - 1, most).astype(int))
-        batches = (_read(images.batch(chosen[some]), first) for some in in_batches(len(chosen), 256))
+        chosen = np.array(evenly_spaced(len(images), most))
+        batches = (_rows(images.batch(chosen[some]), first) for some in in_batches(len(chosen), 256))
         if name == "principal":
             return Principal.fit(batches, **_principal(self.recipe.encoder, layout))
         kind = FullNetworkTransform if name == "full_network" else Standardise
         return kind.fit(batches)
 
     def _fitted_levels(self, images: ImageInputs, levels: int) -> LevelsBelow:
-        """What stands below a grid is standardised; the grid is left alone."""
-        chosen = np.unique(np.linspace(0, len(images) - 1, FITTED_ON_GRIDS).astype(int))
+        """The levels below a grid are standardised; the grid is left unchanged."""
+        chosen = np.array(evenly_spaced(len(images), FITTED_ON_GRIDS))
         batches = (images.batch(chosen[some]) for some in in_batches(len(chosen), 256))
         return LevelsBelow(Standardise.fit(taken_apart(batch, levels)[1].numpy() for batch in batches))
 
 
 def _stored(features: Features, records: Sequence[Record]) -> StoredFeatures:
-    """The records' features and, where all of them have some, their mirror images'."""
-    turned = features.mirrored
-    there = turned is not None and all(record.key in turned.rows for record in records)
+    """The records' features and, where all records have them, those of their mirror images."""
+    mirrored = features.mirrored
+    complete = mirrored is not None and all(record.key in mirrored.rows for record in records)
     rows = np.array([features.rows[record.key] for record in records])
-    return StoredFeatures(features.store, rows, _stored(turned, records) if turned is not None and there else None)
+    return StoredFeatures(features.store, rows, _stored(mirrored, records) if mirrored and complete else None)
 
 
 @torch.no_grad()
-def _read(features: Tensor, first: LaterStages | None) -> np.ndarray:
-    """Features, place by place."""
-    read: np.ndarray = (features if first is None else first.eval()(features)).flatten(0, -2).numpy()
-    return read
+def _rows(features: Tensor, first: LaterStages | None) -> np.ndarray:
+    """Features as rows, one per location."""
+    rows: np.ndarray = (features if first is None else first.eval()(features)).flatten(0, -2).numpy()
+    return rows
 
 
 def transform_name(encoder: EncoderSettings) -> str:
-    """The transform of a recipe, or the one its layout usually takes."""
-    name = encoder.transform or {"pooled": "unit", "full_network": "full_network"}.get(encoder.layout, "none")
-    if name != "none" and encoder.layout == GRID_AND_LEVELS:
-        raise RecipeError(
-            f"{GRID_AND_LEVELS} has a transform of its own",
-            where="[encoder] transform",
-            remedy="Leave it out, or set encoder.layout=grid",
-        )
-    if name not in TRANSFORMS:
-        raise RecipeError(
-            f"there is no transform {name!r}",
-            where="[encoder] transform",
-            remedy=f"Choose one of: {', '.join(TRANSFORMS)}",
-        )
-    return name
+    """The transform of a recipe, or its layout's default."""
+    return encoder.transform or {"pooled": "unit", "full_network": "full_network"}.get(encoder.layout, "none")
 
 
 def empty_transform(encoder: EncoderSettings, layout: LayoutSpec) -> nn.Module:
-    """A transform that waits for its statistics, and a network that was trained along for its weights."""
+    """A transform without statistics, and a jointly fine-tuned encoder without its weights: a checkpoint fills them."""
     if encoder.later_stages:
         first = later_stages(encoder)
         first.then = unfitted_transform(encoder, layout, first.width)
@@ -160,14 +132,15 @@ def empty_transform(encoder: EncoderSettings, layout: LayoutSpec) -> nn.Module:
 
 
 def live_transform(settings: EncoderSettings, then: nn.Module) -> LiveEncoder:
-    with REALLY:
+    """The encoder as part of the model, followed by a transform."""
+    with CPU:
         encoder = Encoder.load(settings.name)
     return LiveEncoder(encoder, settings.layout, then, settings.train, settings.frozen_stages, settings.learning_rate)
 
 
 def later_stages(settings: EncoderSettings) -> LaterStages:
-    """The network's stages after the stored map, with no transform after them yet."""
-    with REALLY:
+    """The encoder's stages after the stored feature map, with no transform after them yet."""
+    with CPU:
         return LaterStages(Encoder.load(settings.name), settings.layout, nn.Identity(), settings.learning_rate)
 
 
@@ -188,7 +161,7 @@ def unfitted_transform(encoder: EncoderSettings, layout: LayoutSpec, width: int)
 
 
 def _principal(encoder: EncoderSettings, layout: LayoutSpec) -> dict[str, int]:
-    """Its settings; of a row that holds several layers, the last one's features are kept."""
+    """The settings of `Principal`; of a row with several layers, the last layer's features are kept as they are."""
     return {"components": encoder.components, "keep": layout.sections[-1] if len(layout.sections) > 1 else 0}
 
 

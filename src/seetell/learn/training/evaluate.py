@@ -20,7 +20,7 @@ def evaluate(
     run: Run | AnyPath,
     data: str | Sequence[str] | Dataset,
     split: str = "test",
-    options: EvaluationOptions = EvaluationOptions(),  # noqa: B008: it is immutable
+    options: EvaluationOptions = EvaluationOptions(),  # noqa: B008
     *,
     store: Path | None = None,
     progress: Progress = SILENT,

@@ -147,15 +147,16 @@ def build_model(recipe: Recipe, layout: LayoutSpec, sizes: Mapping[str, int], **
     """
     if "transform" not in more:
         more["transform"] = empty_transform(recipe.encoder, layout)
-    values: dict[str, Any] = {
-        "features": getattr(more["transform"], "width", layout.shape[-1]),  # a transform may change the width
-        "sections": layout.sections,
-        "levels": layout.levels,
-        **{key: value for key, value in sizes.items() if key != "vector_dimensions"},
-    }
-    if "vector_dimensions" in sizes:  # space for word vectors, filled from the checkpoint
-        values["vectors"] = torch.zeros(sizes["words"], sizes["vector_dimensions"])
-    return build(recipe.model, ModelInputs(**{**values, **more}))
+    if "vector_dimensions" in sizes and more.get("vectors") is None:  # space for word vectors, filled from a checkpoint
+        more["vectors"] = torch.zeros(sizes["words"], sizes["vector_dimensions"])
+    values: dict[str, Any] = {key: value for key, value in sizes.items() if key != "vector_dimensions"} | more
+    inputs = ModelInputs(
+        features=getattr(more["transform"], "width", layout.shape[-1]),  # a transform may change the width
+        sections=layout.sections,
+        levels=layout.levels,
+        **values,
+    )
+    return build(recipe.model, inputs)
 
 
 def describe(recipe: Recipe, data: Sequence[str], features: Features, setup: Setup) -> dict[str, Any]:

@@ -115,24 +115,20 @@ def _check_folder(out: Path, recipe: Recipe, resume: bool) -> None:
     if not path.exists():
         return
     if not resume:
-        raise SeetellError("there is a run here already", where=str(out), remedy="Add --resume, or choose another --out")
-    # Read as a recipe first: a setting that this version added counts as left at its default.
-    before = Recipe.from_json(read_json(path)["recipe"], where=str(path)).to_json()
-    _check_same({"recipe": before}, {"recipe": recipe.to_json()}, path)
+        raise SeetellError(
+            "there is a run here already", where=str(out), remedy="Add --resume, or choose another --out"
+        )
+    _refuse(Run.open(out).recipe.changes(recipe), path)
 
 
-def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
-    """Refuse to resume with any setting changed."""
-    before, now = (json.loads(json.dumps(each)) for each in (before, now))
-    for key in differences(before, now):
-        old, new = (json.dumps(flatten(each).get(key), ensure_ascii=False) for each in (before, now))
-        name = key.removeprefix("recipe.")
+def _refuse(changes: Mapping[str, tuple[Any, Any]], path: Path) -> None:
+    """Refuse to resume with a setting changed."""
+    for name, values in changes.items():
+        old, new = (json.dumps(value, ensure_ascii=False) for value in values)
         raise SeetellError(f"this run was started with {name} = {old}, not {new}", where=str(path), remedy=RESUME)
 
 
-def _load_weights(
-    warm_start: WarmStart, recipe: Recipe, features: Features, setup: Setup, progress: Progress
-) -> None:
+def _load_weights(warm_start: WarmStart, recipe: Recipe, features: Features, setup: Setup, progress: Progress) -> None:
     assert setup.vocabulary is not None
     same = setup.vocabulary.words == warm_start.vocabulary.words
     by_word = [] if same else rows_by_word(build_model, recipe, features.layout, setup.sizes)
@@ -147,7 +143,8 @@ def _write_description(out: Path, content: dict[str, Any], setup: Setup, resume:
     if resume and path.exists():
         ignored = ("seetell", "data", "recipe")  # the recipe was compared before
         before, now = ({k: v for k, v in each.items() if k not in ignored} for each in (read_json(path), content))
-        _check_same(before, now, path)
+        now = json.loads(json.dumps(now))
+        _refuse({key: (flatten(before).get(key), flatten(now).get(key)) for key in differences(before, now)}, path)
         return
     if setup.vocabulary is not None:
         setup.vocabulary.save(out / "vocabulary.txt")

@@ -1,40 +1,50 @@
-"""Search for better settings of a recipe, by the validation split alone.
+"""Search for better settings of a recipe; only the validation split is used.
 
-What may be tried stands in the recipe's `[tune]` table: a setting and its range (`{ low, high, log }`) or its choices
-(a list). Trials are runs of their own; the study is a database beside them, so that a search that was stopped goes on,
-and several processes may work on one.
+The recipe's `[tune]` table lists the settings to try, each with a range (`{ low, high, log }`) or a list of choices.
+Trials are runs of their own; the study is a database next to them, so that a stopped search can be resumed, and several
+processes can work on one study.
 
     OUT/study.db, OUT/trials/<n>/, OUT/tune.md, OUT/tune.png
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import optuna
 
 from seetell.errors import SeetellError
+from seetell.figures.page import Command, Figure, Heading, Page, Paragraph, Table
+from seetell.files import replacing
 from seetell.learn.recipes import RecipeError, load_recipe
-from seetell.learn.reproduction.page import Command, Figure, Heading, Page, Paragraph, Table
+from seetell.learn.training.features import dataset_kind
 from seetell.learn.training.loop import DivergedError, State
-from seetell.learn.training.run import train
+from seetell.learn.training.train import train
 from seetell.progress import SILENT, Progress
 
 
 def tune(
     name: str,
-    specs: Sequence[str],
+    data: Sequence[str],
     out: Path,
     *,
     trials: int,
+    dataset: str | None = None,
     budget: str = "two-cores",
     settings: Sequence[str] = (),
-    root: Path | None = None,
+    store: Path | None = None,
     progress: Progress = SILENT,
-    say: Callable[[str], object] = lambda line: None,
 ) -> Path:
-    """Bring the study in `out` to so many finished trials, and write its page."""
-    kind = specs[0].partition(":")[0]
+    """Run trials until the study in `out` has `trials` finished ones, and write its page.
+
+    Args:
+        name: the recipe's name or file.
+        data: addresses of datasets.
+        dataset: their kind, where the addresses do not show it (see `dataset_kind`).
+        settings: overrides for every trial.
+        store: the folder of feature stores; None: the default.
+    """
+    kind = dataset_kind(data, dataset)
     space = load_recipe(name, dataset=kind, budget=budget, settings=settings).tune
     if not space:
         raise RecipeError("there is nothing to tune", where=name, remedy="Add a [tune] table to the recipe")
@@ -42,7 +52,7 @@ def tune(
 
     def objective(trial: optuna.Trial) -> float:
         chosen = [f"{key}={_suggest(trial, key, options)!r}" for key, options in space.items()]
-        say(f"trial {trial.number}: {', '.join(chosen)}")
+        progress.message(f"trial {trial.number}: {', '.join(chosen)}")
         recipe = load_recipe(name, dataset=kind, budget=budget, settings=[*settings, *chosen])
 
         def hopeless(state: State) -> bool:
@@ -53,21 +63,21 @@ def tune(
 
         folder = out / "trials" / str(trial.number)
         try:
-            run = train(recipe, specs, folder, root=root, progress=progress, say=say, stop=hopeless)
+            run = train(recipe, data, folder, store=store, progress=progress, stop=hopeless)
         except DivergedError as error:
             raise optuna.TrialPruned(str(error)) from error
-        history = run.history()
-        if len(history) < sum(phase.epochs for phase in recipe.phases) and trial.should_prune():
+        best = run.best
+        if best is None or (not run.finished and trial.should_prune()):
             raise optuna.TrialPruned
-        return float(max(record["score"] for record in history))
+        return float(best["score"])
 
     remaining = trials - len(_over(study))
     study.optimize(objective, n_trials=max(0, remaining))
-    return write_page(study, name, specs, out)
+    return write_page(study, name, data, out)
 
 
 def open_study(out: Path, name: str) -> optuna.Study:
-    """The study of a folder. What a stopped process left unfinished is neither counted nor learned from."""
+    """Open the study of a folder, or start one. Trials that a stopped process left unfinished do not count."""
     out.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
@@ -80,7 +90,7 @@ def open_study(out: Path, name: str) -> optuna.Study:
     )
     if study.user_attrs.setdefault("recipe", name) != name:
         raise SeetellError(
-            f"this study is of {study.user_attrs['recipe']}", where=str(out), remedy="Choose another --out"
+            f"this folder has a study of {study.user_attrs['recipe']}", where=str(out), remedy="Choose another --out"
         )
     study.set_user_attr("recipe", name)
     return study
@@ -101,8 +111,8 @@ def _over(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
     return study.get_trials(states=(optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED))
 
 
-def write_page(study: optuna.Study, name: str, specs: Sequence[str], out: Path) -> Path:
-    """The trials, best first, and an image of what mattered."""
+def write_page(study: optuna.Study, name: str, data: Sequence[str], out: Path) -> Path:
+    """Write the page of a study: the trials, best first, and the importance of each setting."""
     trials = _over(study)
     done = [trial for trial in trials if trial.state == optuna.trial.TrialState.COMPLETE]
     if not done:
@@ -110,20 +120,20 @@ def write_page(study: optuna.Study, name: str, specs: Sequence[str], out: Path) 
     best = study.best_trial
     keys = list(best.params)
     importance = _importance(study) if len(done) > 3 else {}
-    page = Page(f"Settings tried for {name}")
+    page = Page(f"Tuning of {name}")
     page.add(
         Paragraph(
-            f"{len(trials)} trials on {', '.join(spec.partition(':')[0] for spec in specs)}, "
-            f"{len(trials) - len(done)} of them ended early. "
+            f"{len(trials)} trials on {', '.join(address.partition(':')[0] for address in data)}, "
+            f"{len(trials) - len(done)} of them stopped early. "
             f"The best validation score is {best.value:.2f} (trial {best.number})."
         ),
         Command(f"seetell learn train {name} " + " ".join(f"--set {k}={v}" for k, v in best.params.items())),
     )
     if importance:
-        rows = [[key, f"{100 * share:.0f} %"] for key, share in importance.items()]
-        page.add(Heading("What mattered"), Table(["setting", "share of the differences"], rows))
+        rows = [[key, f"{100 * share:.0f}%"] for key, share in importance.items()]
+        page.add(Heading("Importance of settings"), Table(["setting", "share of the variance"], rows))
         _draw(study, importance, out / "tune.png")
-        page.add(Figure("tune.png", "The validation score over each setting"))
+        page.add(Figure("tune.png", "The validation score by setting"))
     ranked = sorted(done, key=lambda trial: -(trial.value or 0.0))
     rows = [[str(t.number), f"{t.value:.2f}", *(_shown(t.params.get(key)) for key in keys)] for t in ranked]
     page.add(Heading("Trials"), Table(["trial", "score", *keys], rows))
@@ -155,11 +165,10 @@ def _draw(study: optuna.Study, importance: Mapping[str, float], path: Path) -> N
         distribution = done[0].distributions[key]
         if getattr(distribution, "log", False):
             axis.set_xscale("log")
-        axis.set_title(f"{key}\n{100 * share:.0f} %", fontsize=9)
+        axis.set_title(f"{key}\n{100 * share:.0f}%", fontsize=9)
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel("validation score")
     figure.tight_layout()
-    temporary = path.with_name(path.name + ".part")
-    figure.savefig(temporary, format="png", dpi=110)
+    with replacing(path) as part:
+        figure.savefig(part, format="png", dpi=110)
     pyplot.close(figure)
-    temporary.replace(path)

@@ -16,8 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from seetell.bundle import Bundle, Head, Manifest, read_manifest
-from seetell.bundle.registry import find
+from seetell.bundle import Bundle, Head, Manifest, find_bundle, read_manifest
 from seetell.errors import SeetellError
 from seetell.learn.encoders import LayoutSpec
 from seetell.learn.recipes import Recipe, load_recipe
@@ -46,11 +45,13 @@ def settings_of(start: str, task: str) -> dict[str, dict[str, Any]]:
     path = Path(start).expanduser()
     if (path / "run.json").exists():
         return shared_settings(checkpoints.read_json(path / "run.json")["recipe"])
-    recorded = _head(read_manifest(find(start)), task, start).trained_as
+    recorded = _head(read_manifest(find_bundle(start)), task, start).training_settings
     try:
         return {section: dict(json.loads(recorded)[section]) for section in ("model", *SHARED)} if recorded else {}
     except (ValueError, KeyError, TypeError):
-        raise SeetellError("its training settings cannot be read", where=start, remedy="Export the model again") from None
+        raise SeetellError(
+            "its training settings cannot be read", where=start, remedy="Export the model again"
+        ) from None
 
 
 def recipe_from(name: str | Path, start: str, *, settings: Sequence[str] = (), **how: Any) -> Recipe:
@@ -110,7 +111,7 @@ class WarmStart:
 
     @classmethod
     def _of_bundle(cls, recipe: Recipe) -> "WarmStart":
-        bundle = Bundle.open(find(recipe.training.start_from))
+        bundle = Bundle.open(find_bundle(recipe.training.start_from))
         kind, name = HEADS[recipe.task], recipe.training.start_from
         vocabulary = bundle.vocabulary(_head(bundle.manifest, recipe.task, name).vocabulary)
         return cls(name, head_weights(bundle, kind), vocabulary, bundle.manifest.encoder.fingerprint)
@@ -127,7 +128,7 @@ class WarmStart:
         new = [word for word in training.words if word not in self.vocabulary]
         return Vocabulary([*self.vocabulary.words, *new], self.vocabulary.specials)
 
-    def load_recipe(
+    def load(
         self,
         model: nn.Module,
         vocabulary: Vocabulary,

@@ -168,7 +168,7 @@ def damaged(path: Path) -> DamagedError:
     return DamagedError(
         "the library's database is damaged",
         where=str(path),
-        remedy="Run `seetell library rebuild`: what people wrote is kept, and what is lost is told again",
+        remedy="Run `seetell library check --repair`: edits are kept, and `seetell index` restores the rest",
     )
 
 

@@ -1,30 +1,48 @@
-// Questions to the server. An answer that is not one becomes an `Error` that people can read.
+// Requests to the server. A failed one throws an `ApiError` with a message for people.
 
-export class Refused extends Error {
-  constructor(status, problem, remedy) {
-    super(remedy ? `${problem}. ${remedy}` : problem);
+const PREFIX = "/api/v1";
+
+export const EVENTS_URL = `${PREFIX}/events`;
+export const OPENAPI_URL = `${PREFIX}/openapi.json`;
+
+export class ApiError extends Error {
+  constructor(status, message, remedy) {
+    super(remedy ? `${message}. ${remedy}` : message);
     this.status = status;
   }
 }
 
-async function ask(path, options = {}) {
-  let answer;
+async function request(path, options = {}) {
+  let response;
   try {
-    answer = await fetch(path, { ...options, headers: { Accept: "application/json", ...options.headers } });
+    response = await fetch(PREFIX + path, {
+      ...options,
+      headers: { Accept: "application/json", ...options.headers },
+    });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused(0, "The server does not answer", "Is `seetell serve` still running?");
+    throw new ApiError(0, "The server does not respond", "Is `seetell serve` still running?");
   }
-  const said = await answer.json().catch(() => ({}));
-  if (!answer.ok)
-    throw new Refused(answer.status, said.problem || `The server answered ${answer.status}`, said.remedy || "");
-  return said;
+  const body = await response.json().catch(() => ({}));
+  if (!response.ok)
+    throw new ApiError(response.status, body.error || `The server responded with ${response.status}`, body.remedy);
+  return body;
 }
 
-export const get = (path, signal) => ask(path, { signal });
+export const get = (path, signal) => request(path, { signal });
 
-export const send = (method, path, said) =>
-  ask(path, { method, body: JSON.stringify(said ?? {}), headers: { "Content-Type": "application/json" } });
+export const send = (method, path, body) =>
+  request(path, { method, body: JSON.stringify(body ?? {}), headers: { "Content-Type": "application/json" } });
 
-export const upload = (path, file) =>
-  ask(path, { method: "POST", body: file, headers: { "Content-Type": file.type || "application/octet-stream" } });
+export const upload = (file) =>
+  request("/uploads", {
+    method: "POST",
+    body: file,
+    headers: { "Content-Type": file.type || "application/octet-stream" },
+  });
+
+/** URL of a scaled copy of an image: `thumbnail` or `view`. */
+export const copyUrl = (image, size) => `${PREFIX}/images/${image.id}/${size}.jpg?v=${image.version}`;
+
+/** URL of an image's original file. */
+export const originalUrl = (image) => `${PREFIX}/images/${image.id}/original`;

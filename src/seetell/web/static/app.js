@@ -1,204 +1,116 @@
-// The page: which view the address asks for, keys that work everywhere, help.
+// The page: shows the view of the URL and handles keys that work everywhere.
 
-import * as bundles from "./models.js";
 import { announce, byId, el } from "./dom.js";
 import { loadTags } from "./filters.js";
-import * as image from "./image.js";
+import { shortcutsEnabled, showHelp } from "./help.js";
+import * as models from "./models.js";
+import * as photo from "./photo.js";
 import * as progress from "./progress.js";
-import { leads, question } from "./route.js";
+import { currentQuery, setNavigator } from "./router.js";
 import * as search from "./search.js";
 import * as upload from "./upload.js";
 
-const other = byId("view-other");
-const results = byId("view-search");
-const OFF = "seetell-no-single-keys";
-let turn = 0; // grows with each change of view, so that answers to an old one are dropped
+const searchView = byId("view-search");
+const otherView = byId("view-other");
+let latestView = 0; // grows with each change of view, so that late responses for an old one are dropped
 
-function go(to, { replace = false } = {}) {
+function navigate(url, { replace = false } = {}) {
   const from = location.pathname === "/" ? "search" : history.state?.from;
-  history[replace ? "replaceState" : "pushState"]({ from }, "", to);
+  history[replace ? "replaceState" : "pushState"]({ from }, "", url);
   return render();
 }
 
 async function render() {
-  const mine = ++turn;
-  const alive = () => mine === turn;
-  const number = location.pathname.match(/^\/image\/(\d+)$/)?.[1];
+  const thisView = ++latestView;
+  const isCurrent = () => thisView === latestView;
+  const photoId = location.pathname.match(/^\/photo\/(\d+)$/)?.[1];
   const searching = location.pathname === "/";
-  if (!results.hidden && !searching) {
+  if (!searchView.hidden && !searching) {
     search.leave();
-    other.replaceChildren(); // what was there before the results is not what comes now
+    otherView.replaceChildren(); // left over from before the search
   }
-  if (number) search.opened(Number(number));
-  results.hidden = !searching;
-  other.hidden = searching;
+  if (photoId) search.opened(Number(photoId));
+  searchView.hidden = !searching;
+  otherView.hidden = searching;
   document
     .querySelectorAll("nav a")
     .forEach((link) => link.setAttribute("aria-current", link.pathname === location.pathname ? "page" : "false"));
-  if (!number) image.leave();
-  if (searching) return search.show();
-  other.setAttribute("aria-busy", "true");
+  if (!photoId) photo.leave();
+  if (searching) {
+    await search.show();
+    return;
+  }
+  otherView.setAttribute("aria-busy", "true");
   try {
     scrollTo(0, 0);
-    if (number) await image.show(other, Number(number), alive);
-    else await bundles.show(other, alive);
+    if (photoId) await photo.show(otherView, Number(photoId), isCurrent);
+    else await models.show(otherView, isCurrent);
   } catch (error) {
-    if (alive()) {
-      other.replaceChildren(
-        el(
-          "div",
-          { class: "empty" },
-          el("p", {}, error.message),
-          el("p", {}, el("a", { href: "/", "data-route": true }, "All images")),
-        ),
-      );
-      announce(error.message);
-    }
+    if (isCurrent()) showError(error);
   } finally {
-    if (alive()) other.removeAttribute("aria-busy");
+    if (isCurrent()) otherView.removeAttribute("aria-busy");
   }
-  return undefined;
+}
+
+function showError(error) {
+  const link = el("a", { href: "/", "data-route": true }, "All photos");
+  otherView.replaceChildren(el("div", { class: "empty" }, el("p", {}, error.message), el("p", {}, link)));
+  announce(error.message);
 }
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[data-route]");
-  if (
-    !link ||
-    event.defaultPrevented ||
-    event.button ||
-    event.ctrlKey ||
-    event.metaKey ||
-    event.shiftKey ||
-    event.altKey
-  )
-    return;
+  const modified = event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+  if (!link || event.defaultPrevented || modified) return;
   event.preventDefault();
   if (link.classList.contains("brand")) byId("q").value = "";
-  go(link.pathname + link.search, { replace: link.hasAttribute("data-replace") });
+  navigate(link.pathname + link.search, { replace: link.hasAttribute("data-replace") });
 });
 
 addEventListener("popstate", () => {
-  if (location.pathname === "/") byId("q").value = question().q;
+  if (location.pathname === "/") byId("q").value = currentQuery().q;
   render();
 });
-
-// --- keys
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.closest?.("input, textarea, select, dialog");
   if (event.key === "Escape") {
-    if (event.target === byId("q") && byId("q").value) return; // the browser clears it
-    if (typing) event.target.blur();
-    else if (location.pathname !== "/") {
-      if (history.state?.from === "search") history.back();
-      else go("/");
-    }
+    goBack(event.target, typing);
     return;
   }
   if (typing) return;
-  const arrows = event.key.startsWith("Arrow");
-  if (!arrows && localStorage.getItem(OFF)) return;
+  const arrow = event.key.startsWith("Arrow");
+  if (!arrow && !shortcutsEnabled()) return;
   if (event.key === "/") {
     event.preventDefault();
     byId("q").focus();
     byId("q").select();
-  } else if (event.key === "?") help();
+  } else if (event.key === "?") showHelp();
   else if (
-    location.pathname.startsWith("/image/") &&
-    image.keys[event.key] &&
-    !(arrows && event.target.closest?.(".grid, .words"))
+    location.pathname.startsWith("/photo/") &&
+    photo.keys[event.key] &&
+    !(arrow && event.target.closest?.(".grid, .words"))
   ) {
     event.preventDefault();
-    image.keys[event.key]();
+    photo.keys[event.key]();
   }
 });
 
-// --- help
-
-const KEYS = [
-  ["/", "go to the search box"],
-  ["↓", "from the search box to the images"],
-  ["← → ↑ ↓", "walk over the images, or the words of a caption"],
-  ["Enter", "open an image"],
-  ["← →", "on an image's page: the one before, the next"],
-  ["e", "edit caption and tags (Ctrl+Enter saves)"],
-  ["r", "read aloud"],
-  ["l", "more like this"],
-  ["Esc", "back"],
-  ["?", "this help"],
-];
-
-function help() {
-  const single = el("input", { type: "checkbox", id: "single" });
-  single.checked = !localStorage.getItem(OFF);
-  single.addEventListener("change", () =>
-    single.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1"),
-  );
-  const dialog = el(
-    "dialog",
-    {
-      class: "help",
-      "aria-labelledby": "help-title",
-      onclose: () => dialog.remove(),
-      onclick: (event) => {
-        if (event.target === dialog) dialog.close();
-      },
-    },
-    el(
-      "div",
-      {},
-      el("h2", { id: "help-title" }, "Keys"),
-      el(
-        "table",
-        {},
-        el(
-          "tbody",
-          {},
-          KEYS.map(([key, what]) =>
-            el(
-              "tr",
-              {},
-              el(
-                "th",
-                { scope: "row" },
-                key.split(" ").map((each) => el("kbd", {}, each)),
-              ),
-              el("td", {}, what),
-            ),
-          ),
-        ),
-      ),
-      el("p", {}, single, el("label", { for: "single" }, " Single letters are keys")),
-      el("p", {}, "Drop an image anywhere, or paste one, to have it told and to search by it."),
-      el(
-        "p",
-        { class: "actions" },
-        el(
-          "button",
-          {
-            type: "button",
-            onclick: () => {
-              dialog.close();
-              progress.lookForNew();
-            },
-          },
-          "Look for new images",
-        ),
-        el("a", { class: "button", href: "/api/docs" }, "API"),
-        el("button", { type: "button", class: "main", autofocus: true, onclick: () => dialog.close() }, "Close"),
-      ),
-    ),
-  );
-  document.body.append(dialog);
-  dialog.showModal();
+function goBack(target, typing) {
+  if (target === byId("q") && byId("q").value) return; // the browser clears the box
+  if (typing) target.blur();
+  else if (location.pathname !== "/") {
+    if (history.state?.from === "search") history.back();
+    else navigate("/");
+  }
 }
 
-byId("help").addEventListener("click", help);
+byId("help").addEventListener("click", showHelp);
 history.scrollRestoration = "manual";
-leads(go);
-search.begin();
-upload.begin();
-progress.begin(() => search.refresh());
+setNavigator(navigate);
+search.setUp();
+upload.setUp();
+progress.setUp(() => search.refresh());
 loadTags();
 render();

@@ -1,6 +1,6 @@
-// The API's own description, as a page.
+// The page of the API, drawn from its own OpenAPI description.
 
-import { get } from "./api.js";
+import { OPENAPI_URL, get } from "./api.js";
 import { byId, el } from "./dom.js";
 
 const schemaName = (schema) => {
@@ -12,156 +12,118 @@ const schemaName = (schema) => {
   return schema.type ?? schema.format ?? "anything";
 };
 
+const isEmpty = (value) =>
+  value === undefined || value === null || value === "" || (Array.isArray(value) && !value.length);
+
 function limits(schema = {}) {
   const parts = [];
   if (schema.minimum !== undefined && schema.maximum !== undefined)
     parts.push(`${schema.minimum} to ${schema.maximum.toLocaleString("en")}`);
-  if (schema.maxLength) parts.push(`${schema.maxLength} characters at most`);
-  if (
-    schema.default !== undefined &&
-    schema.default !== "" &&
-    schema.default !== null &&
-    !(Array.isArray(schema.default) && !schema.default.length)
-  )
-    parts.push(`${schema.default} unless told`);
-  return parts.join(", ");
+  if (schema.maxLength) parts.push(`at most ${schema.maxLength.toLocaleString("en")} characters`);
+  if (!isEmpty(schema.default)) parts.push(`default ${schema.default}`);
+  return parts.length ? `(${parts.join("; ")})` : "";
 }
 
-const linked = (text, known) =>
-  known.has(text.replace("list of ", "")) ? el("a", { href: `#${text.replace("list of ", "")}` }, text) : text;
+/** A link to a schema's section, if there is one. */
+function schemaLink(text, known) {
+  const name = text.replace("list of ", "");
+  return known.has(name) ? el("a", { href: `#${name}` }, text) : text;
+}
 
-function operation(path, method, said, known) {
-  const answers = Object.entries(said.responses).filter(([code]) => code.startsWith("2"));
-  const refusals = Object.keys(said.responses).filter((code) => !code.startsWith("2"));
-  const answer =
-    answers
-      .flatMap(([, each]) => Object.entries(each.content ?? {}))
-      .map(([kind, each]) => schemaName(each.schema) || kind)[0] ?? "nothing";
-  const body = Object.entries(said.requestBody?.content ?? {}).map(([kind, each]) =>
-    each.schema?.$ref ? schemaName(each.schema) : kind,
-  )[0];
+/** A text whose `code` is marked by backticks. */
+const withCode = (text) => text.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
+
+function scrollable(label, ...children) {
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, ...children);
+}
+
+function parameterTable(label, parameters) {
+  if (!parameters?.length) return null;
+  const columns = ["Parameter", "Type", "Meaning"].map((name) => el("th", { scope: "col" }, name));
+  const rows = parameters.map(({ name, schema, description }) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, el("code", {}, name)),
+      el("td", {}, schemaName(schema)),
+      el("td", {}, withCode([description, limits(schema)].filter(Boolean).join(" "))),
+    ),
+  );
+  return scrollable(label, el("table", {}, el("thead", {}, el("tr", {}, columns)), el("tbody", {}, rows)));
+}
+
+function operationSection(path, method, operation, known) {
+  const codes = Object.keys(operation.responses);
+  const success = operation.responses[codes.find((code) => code.startsWith("2"))];
+  const errors = codes.filter((code) => !code.startsWith("2"));
+  const [contentType, content] = Object.entries(success.content ?? {})[0] ?? ["nothing", {}];
+  const [bodyType, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
+  const bodyName = body?.schema?.$ref ? schemaName(body.schema) : bodyType;
+  const title = `${method.toUpperCase()} ${path}`;
   return el(
     "section",
     { class: "operation" },
     el(
       "h2",
-      { id: `op-${said.operationId}` },
+      { id: `op-${operation.operationId}` },
       el("code", { class: `method ${method}` }, method.toUpperCase()),
       " ",
       el("code", {}, path),
     ),
-    el("p", {}, said.description ?? said.summary),
-    said.parameters?.length
-      ? el(
-          "div",
-          {
-            class: "scroll",
-            tabindex: 0,
-            role: "region",
-            "aria-label": `Parameters of ${method.toUpperCase()} ${path}`,
-          },
-          el(
-            "table",
-            {},
-            el(
-              "thead",
-              {},
-              el(
-                "tr",
-                {},
-                ["Parameter", "Type", "Meaning"].map((each) => el("th", { scope: "col" }, each)),
-              ),
-            ),
-            el(
-              "tbody",
-              {},
-              said.parameters.map((each) =>
-                el(
-                  "tr",
-                  {},
-                  el("th", { scope: "row" }, el("code", {}, each.name)),
-                  el("td", {}, schemaName(each.schema)),
-                  el(
-                    "td",
-                    {},
-                    [each.description, limits(each.schema)].filter(Boolean).join(" ") ||
-                      (each.in === "path" ? "In the address." : ""),
-                  ),
-                ),
-              ),
-            ),
-          ),
-        )
-      : null,
+    el("p", {}, withCode(operation.description ?? operation.summary)),
+    parameterTable(`Parameters of ${title}`, operation.parameters),
     el(
       "p",
       {},
-      body ? ["Takes ", linked(body, known), ". "] : null,
-      "Answers with ",
-      linked(answer, known),
+      bodyName ? ["Body: ", schemaLink(bodyName, known), ". "] : null,
+      "Returns: ",
+      schemaLink(schemaName(content.schema) || contentType, known),
       ".",
-      refusals.length ? ` Refuses with ${refusals.join(", ")}.` : "",
+      errors.length ? ` Errors: ${errors.join(", ")}.` : "",
     ),
-    method === "get" && !path.includes("{") && path !== "/api/events"
+    method === "get" && !path.includes("{") && !path.endsWith("/events")
       ? el("p", {}, el("a", { href: path }, "Try it"))
       : null,
   );
 }
 
-function schema(name, said) {
+function schemaSection(name, { description, properties = {} }) {
+  const rows = Object.entries(properties).map(([field, property]) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, el("code", {}, field)),
+      el("td", {}, schemaName(property)),
+      el("td", {}, withCode(property.description ?? "")),
+    ),
+  );
   return el(
     "section",
     {},
     el("h3", { id: name }, name),
-    said.description ? el("p", {}, said.description) : null,
-    el(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": name },
-      el(
-        "table",
-        {},
-        el(
-          "tbody",
-          {},
-          Object.entries(said.properties ?? {}).map(([field, each]) =>
-            el(
-              "tr",
-              {},
-              el("th", { scope: "row" }, el("code", {}, field)),
-              el("td", {}, schemaName(each)),
-              el("td", {}, each.description ?? ""),
-            ),
-          ),
-        ),
-      ),
-    ),
+    description ? el("p", {}, withCode(description)) : null,
+    scrollable(name, el("table", {}, el("tbody", {}, rows))),
   );
 }
 
 const main = byId("main");
 try {
-  const api = await get("/api/openapi.json");
+  const api = await get("/openapi.json");
   const hidden = new Set(["HTTPValidationError", "ValidationError"]);
   const schemas = Object.entries(api.components.schemas).filter(([name]) => !hidden.has(name));
   const known = new Set(schemas.map(([name]) => name));
   main.append(
+    el("p", {}, api.info.summary, ` Version ${api.info.version}. `, el("a", { href: OPENAPI_URL }, "openapi.json")),
     el(
       "p",
       {},
-      api.info.summary,
-      ` Version ${api.info.version}. `,
-      el("a", { href: "/api/openapi.json" }, "openapi.json"),
-    ),
-    el(
-      "p",
-      {},
-      "Requests that write need a Content-Length. Where the server asks for a token, send “Authorization: Bearer TOKEN”. What is refused is answered with a problem and a remedy.",
+      "Requests that write need a Content-Length header. If the server requires a token, send “Authorization: Bearer TOKEN”. Failed requests return an error and a remedy.",
     ),
     ...Object.entries(api.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, said]) => operation(path, method, said, known)),
+      Object.entries(methods).map(([method, operation]) => operationSection(path, method, operation, known)),
     ),
-    el("h2", {}, "What is answered"),
-    ...schemas.map(([name, said]) => schema(name, said)),
+    el("h2", {}, "Schemas"),
+    ...schemas.map(([name, schema]) => schemaSection(name, schema)),
   );
 } catch (error) {
   main.append(el("p", { class: "empty" }, error.message));

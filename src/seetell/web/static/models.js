@@ -1,10 +1,10 @@
-// Bundles side by side: what each can do, and what was measured, in tables of what can be compared.
+// The models on this computer: what each does, and its scores in tables that can be compared.
 
 import { get } from "./api.js";
-import { bytes, el } from "./dom.js";
+import { el, fileSize } from "./dom.js";
 
 const KINDS = { captioner: "Captions", tagger: "Tags", retriever: "Search" };
-const FIRST = {
+const MAIN_METRICS = {
   captioner: ["bleu1", "bleu2", "bleu3", "bleu4", "meteor", "rouge_l", "cider"],
   tagger: ["precision", "recall", "f1_of_means", "f1", "map", "c_f1", "o_f1"],
   retriever: [
@@ -33,10 +33,10 @@ const NAMES = {
   sum_of_recalls: "Sum of recalls",
 };
 
-function name(metric) {
+function metricName(metric) {
   const [direction, inner] = metric.includes(".") ? metric.split(/\.(.*)/) : ["", metric];
-  const side =
-    { image_to_text: "LibraryImage → text ", text_to_image: "Text → image " }[direction] ??
+  const prefix =
+    { image_to_text: "Image → text ", text_to_image: "Text → image " }[direction] ??
     (direction ? `${direction} ` : "");
   const plain =
     NAMES[inner] ??
@@ -44,164 +44,163 @@ function name(metric) {
       .replace(/^bleu(\d)$/, "BLEU-$1")
       .replace(/^r(\d+)$/, "R@$1")
       .replaceAll("_", " ");
-  return side + plain;
+  return prefix + plain;
 }
 
-export async function show(view, alive) {
-  const bundles = await get("/api/bundles");
-  if (!alive()) return;
-  document.title = "Bundles · seetell";
-  const heading = el("h1", { tabindex: -1 }, "Bundles");
+export async function show(view, isCurrent) {
+  const models = await get("/models");
+  if (!isCurrent()) return;
+  document.title = "Models · seetell";
+  const heading = el("h1", { tabindex: -1 }, "Models");
   view.replaceChildren(
     el(
       "article",
-      { class: "bundles" },
+      { class: "models" },
       heading,
       el(
         "p",
         { class: "dim" },
-        "A bundle is what was learned: a captioner, a tagger, a retriever, or all three. Scores are what the bundles carry themselves; only figures in one table can be compared.",
+        "A model captions, tags or searches photos, or does all three. Its scores are stored in it; compare figures only within a table.",
       ),
-      bundles.length
-        ? el("ul", { class: "cards" }, bundles.map(about))
+      models.length
+        ? el("ul", { class: "cards" }, models.map(modelCard))
         : el(
             "p",
             { class: "empty" },
-            "There are no bundles on this computer. “seetell learn export” makes one, “seetell bundles add” adds it.",
+            "No model is installed. “seetell learn export” creates one, “seetell models add” installs it.",
           ),
-      Object.keys(KINDS).flatMap((kind) => section(kind, bundles)),
+      Object.keys(KINDS).flatMap((kind) => scoreSection(kind, models)),
     ),
   );
   heading.focus({ preventScroll: true });
 }
 
-function about(bundle) {
+function modelCard(model) {
   const row = (term, value) => (value ? [el("dt", {}, term), el("dd", {}, value)] : []);
   return el(
     "li",
-    { class: bundle.used ? "used" : null },
+    { class: model.in_use ? "used" : null },
     el(
       "h2",
       {},
-      bundle.name,
-      bundle.used ? el("small", {}, "in use here") : null,
-      bundle.builtin ? el("small", {}, "built in") : null,
+      model.name,
+      model.in_use ? el("small", {}, "in use") : null,
+      model.builtin ? el("small", {}, "built in") : null,
     ),
-    bundle.problem ? el("p", { class: "wrong" }, bundle.problem) : null,
-    bundle.about ? el("p", {}, bundle.about) : null,
-    bundle.problem
+    model.error ? el("p", { class: "error" }, model.error) : null,
+    model.about ? el("p", {}, model.about) : null,
+    model.error
       ? null
       : el(
           "dl",
           { class: "facts" },
-          row("Does", bundle.kinds.map((kind) => KINDS[kind].toLowerCase()).join(", ")),
-          row("Network", bundle.encoder),
-          row("Size", `${bytes(bundle.bytes)}, ${bundle.precision}`),
-          row("Learned from", bundle.training_data.join("; ")),
-          row("Licence", bundle.licence),
-          row("Fingerprint", el("code", {}, bundle.fingerprint.slice(0, 16))),
+          row("Provides", model.kinds.map((kind) => KINDS[kind].toLowerCase()).join(", ")),
+          row("Encoder", model.encoder),
+          row("Size", `${fileSize(model.bytes)}, ${model.precision}`),
+          row("Trained on", model.training_data.join("; ")),
+          row("Licence", model.licence),
+          row("Fingerprint", el("code", {}, model.fingerprint.slice(0, 16))),
         ),
   );
 }
 
-/** Tables of a kind: one for each data and split; what was measured on bundles first. */
-function section(kind, bundles) {
+/** The tables of one kind of head: one per dataset and split, scores of exported models first. */
+function scoreSection(kind, models) {
   const groups = new Map();
-  for (const bundle of bundles) {
-    for (const score of bundle.scores[kind] ?? []) {
+  for (const model of models) {
+    for (const score of model.scores[kind] ?? []) {
       const key = `${score.measured_on}\n${score.data}\n${score.split}`;
-      groups.set(key, [...(groups.get(key) ?? []), { bundle, score }]);
+      groups.set(key, [...(groups.get(key) ?? []), { model, score }]);
     }
   }
   if (!groups.size) return [];
-  const tables = [...groups.values()].sort((a, b) => (a[0].score.measured_on < b[0].score.measured_on ? -1 : 1));
-  const measured = tables.filter((rows) => rows[0].score.measured_on === "bundle").map((rows) => table(kind, rows));
-  const training = tables.filter((rows) => rows[0].score.measured_on !== "bundle").map((rows) => table(kind, rows));
+  const exported = [...groups.values()].filter(([first]) => first.score.measured_on === "bundle");
+  const checkpoints = [...groups.values()].filter(([first]) => first.score.measured_on !== "bundle");
   return [
     el(
       "section",
       {},
       el("h2", {}, KINDS[kind]),
-      measured,
-      training.length
-        ? el("details", {}, el("summary", {}, "Measured on the checkpoints they were made from"), training)
+      exported.map((rows) => scoreTable(kind, rows)),
+      checkpoints.length
+        ? el(
+            "details",
+            {},
+            el("summary", {}, "Scores of the checkpoints they were exported from"),
+            checkpoints.map((rows) => scoreTable(kind, rows)),
+          )
         : null,
     ),
   ];
 }
 
-function table(kind, rows) {
-  const all = [...new Set(rows.flatMap(({ score }) => Object.keys(score.metrics)))];
-  const columns = [
-    ...FIRST[kind].filter((each) => all.includes(each)),
-    ...all.filter((each) => !FIRST[kind].includes(each)),
-  ];
-  const wide = new Set(columns.slice(0, Math.max(FIRST[kind].filter((each) => all.includes(each)).length, 4)));
-  const shown = columns.filter((each) => wide.has(each));
-  const best = Object.fromEntries(
-    shown.map((column) => {
-      const values = rows.map(({ score }) => score.metrics[column]).filter((value) => value !== undefined);
-      return [column, rows.length > 1 ? (/rank/.test(column) ? Math.min(...values) : Math.max(...values)) : NaN];
-    }),
-  );
+function scoreTable(kind, rows) {
   const { data, split, images } = rows[0].score;
-  const caption = `${data}, ${split}${images ? `, ${images.toLocaleString("en")} images` : ""}`;
+  const title = `${data}, ${split}${images ? `, ${images.toLocaleString("en")} images` : ""}`;
+  const protocols = [...new Set(rows.map(({ score }) => score.protocol).filter(Boolean))];
+  const all = [...new Set(rows.flatMap(({ score }) => Object.keys(score.metrics)))];
+  const columns = mainColumns(kind, all);
   return el(
     "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": `${KINDS[kind]}: ${caption}` },
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": `${KINDS[kind]}: ${title}` },
     el(
       "table",
       {},
-      el("caption", {}, caption),
+      el("caption", {}, title),
       el(
         "thead",
         {},
         el(
           "tr",
           {},
-          el("th", { scope: "col" }, "Bundle"),
-          shown.map((column) => el("th", { scope: "col" }, name(column))),
+          el("th", { scope: "col" }, "Model"),
+          columns.map((column) => el("th", { scope: "col" }, metricName(column))),
         ),
       ),
-      el(
-        "tbody",
-        {},
-        rows.map(({ bundle, score }) =>
-          el(
-            "tr",
-            {},
-            el("th", { scope: "row", title: score.protocol }, bundle.name),
-            shown.map((column) => {
-              const value = score.metrics[column];
-              return el(
-                "td",
-                { class: value === best[column] ? "best" : null },
-                value === undefined ? "–" : value.toFixed(1),
-              );
-            }),
-          ),
-        ),
-      ),
+      el("tbody", {}, scoreRows(rows, columns)),
     ),
-    rows[0].score.protocol
-      ? el("p", { class: "dim" }, [...new Set(rows.map(({ score }) => score.protocol))].join("; "))
-      : null,
-    columns.length > shown.length
-      ? el(
-          "details",
-          {},
-          el("summary", {}, "All figures"),
-          rows.map(({ bundle, score }) =>
-            el(
-              "p",
-              {},
-              `${bundle.name}: `,
-              Object.entries(score.metrics)
-                .map(([key, value]) => `${name(key)} ${value.toFixed(1)}`)
-                .join(" · "),
-            ),
-          ),
-        )
-      : null,
+    protocols.length ? el("p", { class: "dim" }, protocols.join("; ")) : null,
+    all.length > columns.length ? allMetrics(rows) : null,
+  );
+}
+
+/** The main metrics of a kind; if there are fewer than four, others as well. */
+function mainColumns(kind, all) {
+  const main = MAIN_METRICS[kind].filter((metric) => all.includes(metric));
+  const others = all.filter((metric) => !MAIN_METRICS[kind].includes(metric));
+  return [...main, ...others].slice(0, Math.max(main.length, 4));
+}
+
+function scoreRows(rows, columns) {
+  const best = (column) => {
+    const values = rows.map(({ score }) => score.metrics[column]).filter((value) => value !== undefined);
+    if (rows.length < 2) return NaN;
+    return /rank/.test(column) ? Math.min(...values) : Math.max(...values);
+  };
+  const bests = Object.fromEntries(columns.map((column) => [column, best(column)]));
+  return rows.map(({ model, score }) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row", title: score.protocol }, model.name),
+      columns.map((column) => {
+        const value = score.metrics[column];
+        const text = value === undefined ? "–" : value.toFixed(1);
+        return el("td", { class: value === bests[column] ? "best" : null }, text);
+      }),
+    ),
+  );
+}
+
+function allMetrics(rows) {
+  const text = ({ metrics }) =>
+    Object.entries(metrics)
+      .map(([metric, value]) => `${metricName(metric)} ${value.toFixed(1)}`)
+      .join(" · ");
+  return el(
+    "details",
+    {},
+    el("summary", {}, "All metrics"),
+    rows.map(({ model, score }) => el("p", {}, `${model.name}: `, text(score))),
   );
 }

@@ -1,117 +1,103 @@
-// How indexing goes, live; the connection rests while nobody looks at the page.
+// Progress of indexing, live. The connection is closed while the page is hidden.
 
-import { send } from "./api.js";
-import { announce, byId, clock, count, el, toast } from "./dom.js";
+import { EVENTS_URL, send } from "./api.js";
+import { announce, byId, count, duration, el, toast } from "./dom.js";
 
 const box = byId("progress");
 let source = null;
-let before = { state: "idle", change: 0 };
-let waiting = 0;
+let state = { status: "idle", revision: 0 };
+let refreshTimer = 0;
 let dismissed = false;
 
-export function begin(changed) {
+/** Follow indexing; `onChange` is called when the library's contents may have changed. */
+export function setUp(onChange) {
   const connect = () => {
     source?.close();
-    source = new EventSource("/api/events");
-    source.addEventListener("progress", (event) => tell(JSON.parse(event.data), changed));
+    source = new EventSource(EVENTS_URL);
+    source.addEventListener("progress", (event) => update(JSON.parse(event.data), onChange));
   };
   document.addEventListener("visibilitychange", () => {
     if (document.hidden)
-      source?.close(); // a browser has six connections to a server, for all its pages
+      source?.close(); // a browser allows six connections to a server, for all of its tabs
     else connect();
   });
   connect();
 }
 
-/** Whether images are being indexed. */
-export const underWay = () => before.state === "indexing";
+export const isIndexing = () => state.status === "indexing";
 
-export async function lookForNew() {
+/** Ask the server to look for new photos. */
+export async function startUpdate() {
   try {
-    await send("POST", "/api/update");
+    await send("POST", "/update");
   } catch (error) {
     toast(error.message);
   }
 }
 
-function tell(now, changed) {
-  if ((now.change !== before.change || now.state !== before.state) && !waiting) {
-    waiting = setTimeout(
+function update(next, onChange) {
+  if ((next.revision !== state.revision || next.status !== state.status) && !refreshTimer) {
+    refreshTimer = setTimeout(
       () => {
-        waiting = 0;
-        changed();
+        refreshTimer = 0;
+        onChange();
       },
-      now.state === "indexing" ? 1500 : 50,
+      next.status === "indexing" ? 1500 : 50,
     );
   }
-  if (now.state !== before.state) {
-    dismissed = now.state === "done" && before.state !== "indexing"; // over before this page was opened
-    announce(text(now));
+  if (next.status !== state.status) {
+    dismissed = next.status === "done" && state.status !== "indexing"; // finished before this page was opened
+    announce(message(next));
   }
-  before = now;
-  draw(now);
+  state = next;
+  draw();
 }
 
-function text(now) {
-  if (now.state === "indexing") {
-    if (!now.total) return "Looking through the folders …";
-    const left = now.seconds_left === null || !now.done ? "" : `, ${clock(now.seconds_left)} left`;
-    return `Indexing: ${now.done.toLocaleString("en")} of ${count(now.total, "image")}${left}${now.note ? `, ${now.note}` : ""}`;
+function message({ status, done, total, seconds_left: secondsLeft, note, error, ...last }) {
+  if (status === "indexing") {
+    if (!total) return "Scanning folders …";
+    const left = secondsLeft === null || !done ? "" : `, ${duration(secondsLeft)} left`;
+    return `Indexing: ${done.toLocaleString("en")} of ${count(total, "photo")}${left}${note ? `, ${note}` : ""}`;
   }
-  if (now.state === "failed") return `Indexing stopped: ${now.problem}`;
-  if (now.state === "done") {
+  if (status === "failed") return `Indexing failed: ${error}`;
+  if (status === "done") {
     const parts = [
-      now.new && `${count(now.new, "new image")}`,
-      now.forgotten && `${now.forgotten} gone`,
-      now.problems.length && `${now.problems.length} could not be read`,
+      last.new && count(last.new, "new photo"),
+      last.removed && `${last.removed} removed`,
+      last.problems.length && `${last.problems.length} could not be read`,
     ];
     return parts.filter(Boolean).join(", ") || "Everything is up to date";
   }
   return "";
 }
 
-function draw(now) {
-  box.hidden = now.state === "idle" || dismissed;
+function draw() {
+  box.hidden = state.status === "idle" || dismissed;
   if (box.hidden) return;
-  const parts = [el("p", {}, text(now))];
-  if (now.state === "indexing")
-    parts.unshift(
-      el("progress", { max: now.total || 1, value: now.total ? now.done : null, "aria-label": "Indexing" }),
-    );
-  else {
-    if (now.problems.length) {
-      parts.push(
-        el(
-          "details",
-          {},
-          el("summary", {}, "Which"),
-          el(
-            "ul",
-            {},
-            now.problems.map((each) => el("li", {}, `${each.name}: ${each.reason}`)),
-          ),
-        ),
-      );
-    }
-    parts.push(
-      el(
-        "button",
-        {
-          type: "button",
-          class: "quiet",
-          "aria-label": "Hide this message",
-          onclick: () => {
-            dismissed = true;
-            draw(before);
-          },
-        },
-        "×",
-      ),
-    );
+  const bar = box.querySelector("progress");
+  if (isIndexing() && bar) {
+    bar.max = state.total || 1;
+    if (state.total) bar.value = state.done;
+    box.querySelector("p").textContent = message(state);
+    return;
   }
-  if (now.state === "indexing" && box.firstChild?.tagName === "PROGRESS") {
-    box.firstChild.max = now.total || 1;
-    if (now.total) box.firstChild.value = now.done;
-    box.children[1].textContent = text(now);
-  } else box.replaceChildren(...parts);
+  const text = el("p", {}, message(state));
+  if (isIndexing()) {
+    const value = state.total ? state.done : null;
+    box.replaceChildren(el("progress", { max: state.total || 1, value, "aria-label": "Indexing" }), text);
+  } else box.replaceChildren(text, ...problemList(), dismissButton());
+}
+
+function problemList() {
+  if (!state.problems.length) return [];
+  const items = state.problems.map((problem) => el("li", {}, `${problem.name}: ${problem.reason}`));
+  return [el("details", {}, el("summary", {}, "Show details"), el("ul", {}, items))];
+}
+
+function dismissButton() {
+  const onclick = () => {
+    dismissed = true;
+    draw();
+  };
+  return el("button", { type: "button", class: "quiet", "aria-label": "Hide this message", onclick }, "×");
 }

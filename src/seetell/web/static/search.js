@@ -1,43 +1,44 @@
-// The search: a question and filters in the address, results as one types, and what to say when nothing matches.
+// The search view: results while typing, and what to show when nothing matches.
 
 import { get } from "./api.js";
-import { card, walk } from "./cards.js";
+import { card, moveFocus } from "./cards.js";
 import { announce, byId, count, el, percent, toast } from "./dom.js";
 import { filters, loadTags, showFilters } from "./filters.js";
-import { underWay } from "./progress.js";
-import { addressOf, go, question } from "./route.js";
-import { showSubject, subject } from "./subject.js";
+import { isIndexing } from "./progress.js";
+import { isSearchable, queryPhoto, showQueryPhoto } from "./query-photo.js";
+import { currentQuery, navigate, searchUrl } from "./router.js";
 
-const PAUSE = 160; // milliseconds without a key before the server is asked
-const PAGE = 60;
+const TYPING_PAUSE = 160; // milliseconds without a key before a search starts
+const PAGE_SIZE = 60;
 
-let shownFor = null; // the address that the results on the page belong to
-let asked = 0; // only the answer to the last question counts
-let under = null; // what ends the question under way
+let shownFor = null; // the URL's query that the results on the page belong to
+let latestRequest = 0; // only the response to the latest request counts
+let pending = null; // aborts the request in progress
 let timer = 0;
-let rows = [];
-let everything = false; // whether rows that do not match are shown, too
+let results = [];
+let latestResponse = null;
+let showAll = false; // whether results that do not match are shown too
 let lastOpened = 0;
-let scroll = 0;
+let scrollPosition = 0;
 
 const view = byId("view-search");
 const input = byId("q");
 const summary = el("h1", { class: "summary", tabindex: -1 });
 const hints = el("div", { class: "hints" });
-const grid = el("ul", { class: "grid", "aria-label": "Images" });
+const grid = el("ul", { class: "grid", "aria-label": "Photos" });
 const more = el("button", { type: "button", class: "more", hidden: true, onclick: () => load(true) }, "Show more");
-view.append(filters, subject, summary, hints, grid, more);
+view.append(filters, queryPhoto, summary, hints, grid, more);
 
-export function begin() {
+export function setUp() {
   byId("search").addEventListener("submit", (event) => {
     event.preventDefault();
     clearTimeout(timer);
-    ask();
-    if (matchMedia("(pointer: coarse)").matches) input.blur(); // lets the keyboard of a telephone go
+    searchForInput();
+    if (matchMedia("(pointer: coarse)").matches) input.blur(); // closes the on-screen keyboard
   });
   input.addEventListener("input", (event) => {
     clearTimeout(timer);
-    if (!event.isComposing) timer = setTimeout(ask, PAUSE);
+    if (!event.isComposing) timer = setTimeout(searchForInput, TYPING_PAUSE);
   });
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" && grid.firstChild) {
@@ -45,66 +46,68 @@ export function begin() {
       grid.querySelector("a").focus();
     }
   });
-  grid.addEventListener("keydown", walk);
+  grid.addEventListener("keydown", moveFocus);
   new IntersectionObserver(
-    (seen) => {
-      if (seen[0].isIntersecting && !more.hidden) load(true);
+    (entries) => {
+      if (entries[0].isIntersecting && !more.hidden) load(true);
     },
     { rootMargin: "600px" },
   ).observe(more);
 }
 
-function ask() {
-  const here = location.pathname === "/";
-  const now = here ? question() : {};
-  if (here && (now.q ?? "") === input.value) return;
-  // Letters typed one after another are one step back, not many.
-  go(addressOf({ ...now, q: input.value }), { replace: here && Boolean(now.q) });
+function searchForInput() {
+  const onSearchView = location.pathname === "/";
+  const query = onSearchView ? currentQuery() : {};
+  if (onSearchView && (query.q ?? "") === input.value) return;
+  // Letters typed in a row are one entry of the history.
+  navigate(searchUrl({ ...query, q: input.value }), { replace: onSearchView && Boolean(query.q) });
 }
 
-/** Show what the address asks for. */
+/** Show the search of the URL. */
 export async function show() {
-  const now = question();
-  if (document.activeElement !== input) input.value = now.q;
-  document.title = now.q ? `${now.q} · seetell` : "seetell";
+  const query = currentQuery();
+  if (document.activeElement !== input) input.value = query.q;
+  document.title = query.q ? `${query.q} · seetell` : "seetell";
   if (shownFor === location.search) {
-    scrollTo(0, scroll);
-    focusOn(grid.querySelector(`a[data-id="${lastOpened}"]`));
+    scrollTo(0, scrollPosition);
+    focusCard(grid.querySelector(`a[data-id="${lastOpened}"]`));
     return;
   }
-  everything = byLikeness(now); // the nearest are what was asked for, however near they are
+  showAll = isByPhoto(query); // the nearest photos were asked for, however near they are
   showFilters();
-  showSubject();
+  showQueryPhoto();
   await load(false);
 }
 
-/** The results go out of sight. */
+/** Called before another view is shown. */
 export function leave() {
-  scroll = scrollY;
+  scrollPosition = scrollY;
 }
 
-/** An image is looked at: whoever comes back comes back to it. */
+/** Called when a photo is opened: returning to the results returns to it. */
 export function opened(id) {
   lastOpened = id;
 }
 
-const byLikeness = (now) => Boolean((now.like || now.look) && !now.q.trim());
+const isByPhoto = (query) => Boolean((query.like || query.upload) && !query.q.trim());
 
-function focusOn(link) {
+const isRanked = (query) => Boolean(query.q.trim() || query.like || query.upload);
+
+function focusCard(link) {
   if (!link) return;
   grid.querySelector("a[tabindex='0']")?.setAttribute("tabindex", "-1");
   link.tabIndex = 0;
   link.focus();
 }
 
-/** The images before and after one in the results. */
-export function around(id) {
-  const shown = visible();
-  const at = shown.findIndex((row) => row.id === id);
-  return at < 0 ? {} : { before: shown[at - 1], after: shown[at + 1] };
+/** The photos before and after one in the results. */
+export function neighbours(id) {
+  const shown = visibleResults();
+  const index = shown.findIndex((result) => result.id === id);
+  return index < 0 ? {} : { previous: shown[index - 1], next: shown[index + 1] };
 }
 
-/** The library has changed: tags anew, and results, unless somebody is reading further down. */
+/** The library has changed: reload tags, and results unless the reader has scrolled down. */
 export async function refresh() {
   await loadTags();
   if (location.pathname !== "/") {
@@ -114,139 +117,143 @@ export async function refresh() {
   if (scrollY < 200 && !grid.contains(document.activeElement)) await load(false, true);
 }
 
-/** An image was edited: the results show it as it is now. */
-export function replaced(image) {
-  const at = rows.findIndex((row) => row.id === image.id);
-  if (at >= 0) {
-    rows[at] = { ...rows[at], ...image };
+/** A photo was edited: show it in the results as it is now. */
+export function updateResult(image) {
+  const index = results.findIndex((result) => result.id === image.id);
+  if (index >= 0) {
+    results[index] = { ...results[index], ...image };
     draw();
   }
   loadTags();
 }
 
-// --- asking the server
+// --- Loading
 
-async function load(further, quiet = false) {
-  const mine = ++asked;
-  const now = question();
-  under?.abort();
-  under = new AbortController();
-  if (now.look.startsWith("only-")) return nothingToSearch();
-  const asks = new URLSearchParams({ limit: PAGE, offset: further ? rows.length : 0 });
-  if (now.q.trim()) asks.set("q", now.q);
-  now.tags.forEach((tag) => asks.append("tag", tag));
-  now.not.forEach((tag) => asks.append("not_tag", tag));
-  if (now.like) asks.set("like", now.like);
-  if (now.look) asks.set("look", now.look);
+async function load(nextPage, quiet = false) {
+  const request = ++latestRequest;
+  const query = currentQuery();
+  pending?.abort();
+  pending = new AbortController();
+  if (!isSearchable(query.upload)) {
+    showNotSearchable();
+    return;
+  }
   more.hidden = true;
   if (!quiet) view.setAttribute("aria-busy", "true");
   try {
-    const answer = await get(`/api/search?${asks}`, under.signal);
-    if (mine !== asked) return; // somebody has typed on
-    rows = further ? [...rows, ...answer.rows] : answer.rows;
+    const response = await get(`/search?${apiParameters(query, nextPage)}`, pending.signal);
+    if (request !== latestRequest) return; // typing continued
+    results = nextPage ? [...results, ...response.results] : response.results;
     shownFor = location.search;
-    draw(answer, further);
-    if (!quiet && !further) announce(summary.textContent);
+    draw(response, nextPage);
+    if (!quiet && !nextPage) announce(summary.textContent);
   } catch (error) {
-    if (mine !== asked || error.name === "AbortError") return;
-    if (further || quiet) {
-      // what is there already stays
-      toast(error.message);
-      return;
-    }
-    rows = [];
-    shownFor = null;
-    grid.replaceChildren();
-    summary.textContent = "That did not work";
-    hints.replaceChildren(el("p", { class: "empty" }, error.message));
-    announce(error.message);
+    if (request !== latestRequest || error.name === "AbortError") return;
+    if (nextPage || quiet) toast(error.message); // the results on the page stay
+    else showError(error);
   } finally {
-    if (mine === asked) view.removeAttribute("aria-busy");
+    if (request === latestRequest) view.removeAttribute("aria-busy");
   }
 }
 
-function nothingToSearch() {
-  rows = [];
+function apiParameters(query, nextPage) {
+  const parameters = new URLSearchParams({ limit: PAGE_SIZE, offset: nextPage ? results.length : 0 });
+  if (query.q.trim()) parameters.set("q", query.q);
+  query.tags.forEach((tag) => parameters.append("tag", tag));
+  query.excluded.forEach((tag) => parameters.append("not_tag", tag));
+  if (query.like) parameters.set("like", query.like);
+  if (query.upload) parameters.set("upload", query.upload);
+  return parameters;
+}
+
+function showError(error) {
+  results = [];
+  shownFor = null;
+  grid.replaceChildren();
+  summary.textContent = "Something went wrong";
+  hints.replaceChildren(el("p", { class: "empty" }, error.message));
+  announce(error.message);
+}
+
+function showNotSearchable() {
+  results = [];
   grid.replaceChildren();
   more.hidden = true;
-  summary.textContent = "An image of yours";
-  hints.replaceChildren(el("p", { class: "dim" }, "This bundle tells images, but cannot search by them."));
+  summary.textContent = "Your photo";
+  hints.replaceChildren(el("p", { class: "dim" }, "This model captions photos but cannot search by them."));
   shownFor = location.search;
 }
 
-// --- drawing
+// --- Drawing
 
-const visible = () => (everything ? rows : rows.filter((row) => row.matches));
-let latest = null;
+const visibleResults = () => (showAll ? results : results.filter((result) => result.matches));
 
-function draw(answer = latest, further = false) {
-  latest = answer;
-  const now = question(shownFor ?? location.search); // an image's page may be in front
-  const asking = Boolean(now.q.trim() || now.like || now.look);
-  const shown = visible();
-  const keep = further ? grid.children.length : 0;
-  if (!further) grid.replaceChildren();
-  grid.append(...shown.slice(keep).map((row, place) => card(row, asking, keep + place === 0)));
-  summary.textContent = headline(now, asking, shown, answer);
-  hints.replaceChildren(...said(now, asking, shown, answer));
-  more.hidden = !answer.more || shown.length < rows.length;
+function draw(response = latestResponse, append = false) {
+  latestResponse = response;
+  const query = currentQuery(shownFor ?? location.search); // the URL may be that of a photo
+  const shown = visibleResults();
+  const kept = append ? grid.children.length : 0;
+  if (!append) grid.replaceChildren();
+  grid.append(...shown.slice(kept).map((result, index) => card(result, isRanked(query), kept + index === 0)));
+  summary.textContent = headline(query, shown, response);
+  hints.replaceChildren(...hintsFor(query, shown, response));
+  more.hidden = !response.has_more || shown.length < results.length;
 }
 
-function headline(now, asking, shown, answer) {
-  const tagged = [...now.tags, ...now.not.map((tag) => `no ${tag}`)].join(", ");
-  const plus = answer.more && shown.length === rows.length ? "+" : "";
-  const what = now.q.trim() ? `“${now.q.trim()}”` : now.look ? "your image" : "this image";
-  if (!asking) return `${count(answer.total, "image")}${tagged ? `: ${tagged}` : ""}`;
-  if (!shown.length) return `Nothing here matches ${what}${tagged ? ` (${tagged})` : ""}`;
-  if (everything)
-    return byLikeness(now) ? `Most like ${what}${tagged ? ` (${tagged})` : ""}` : `The nearest to ${what}`;
-  return `${shown.length}${plus} ${shown.length === 1 && !plus ? "image matches" : "images match"} ${what}${tagged ? ` (${tagged})` : ""}`;
+function headline(query, shown, response) {
+  const tags = [...query.tags, ...query.excluded.map((tag) => `no ${tag}`)].join(", ");
+  const suffix = tags ? ` (${tags})` : "";
+  if (!isRanked(query)) return `${count(response.total, "photo")}${tags ? `: ${tags}` : ""}`;
+  const subject = query.q.trim() ? `“${query.q.trim()}”` : query.upload ? "your photo" : "this photo";
+  if (!shown.length) return `No photo matches ${subject}${suffix}`;
+  if (showAll) return isByPhoto(query) ? `Most similar to ${subject}${suffix}` : `Closest to ${subject}`;
+  const plus = response.has_more && shown.length === results.length ? "+" : "";
+  const verb = shown.length === 1 && !plus ? "photo matches" : "photos match";
+  return `${shown.length}${plus} ${verb} ${subject}${suffix}`;
 }
 
-function said(now, asking, shown, answer) {
+function hintsFor(query, shown, response) {
   const out = [];
-  if (answer.unknown.length) {
-    out.push(el("p", { class: "dim" }, `Neither the model nor any image here knows: ${answer.unknown.join(", ")}.`));
-  }
-  if (!asking && !answer.total && !now.tags.length && !now.not.length) {
-    out.push(el("div", { class: "empty" }, ...(underWay() ? ["The first images come in a moment."] : warm_start())));
-  } else if (!asking && !shown.length) {
-    out.push(el("p", { class: "empty" }, "No image has these tags."));
-  }
-  const rest = rows.filter((row) => !row.matches);
-  if (asking && !everything && rest.length) {
-    const nearest = shown.length
-      ? ""
-      : `The nearest is ${percent(rest[0].relevance || 0.001)} likely to be what you asked for. `;
+  const filtered = query.tags.length || query.excluded.length;
+  const unknown = response.unknown_words.join(", ");
+  if (unknown) out.push(el("p", { class: "dim" }, `Unknown to the model and to every photo: ${unknown}.`));
+  if (!isRanked(query) && !response.total && !filtered)
     out.push(
-      el(
-        "p",
-        { class: shown.length ? "dim" : "empty" },
-        nearest,
-        el(
-          "button",
-          { type: "button", class: "link", onclick: showAll },
-          shown.length ? "Show less likely ones, too" : "Show the nearest anyway",
-        ),
-      ),
+      el("div", { class: "empty" }, ...(isIndexing() ? ["The first photos will appear soon."] : gettingStarted())),
     );
-  }
+  else if (!isRanked(query) && !shown.length) out.push(el("p", { class: "empty" }, "No photo has these tags."));
+  const rest = results.filter((result) => !result.matches);
+  if (isRanked(query) && !showAll && rest.length) out.push(restHint(shown, rest));
   return out;
 }
 
-const warm_start = () => [
-  el("p", {}, "There are no images here yet."),
+function restHint(shown, rest) {
+  const best = percent(rest[0].relevance || 0.001);
+  return el(
+    "p",
+    { class: shown.length ? "dim" : "empty" },
+    shown.length ? "" : `The closest photo has a ${best} probability of matching. `,
+    el(
+      "button",
+      { type: "button", class: "link", onclick: showRest },
+      shown.length ? "Show less likely photos too" : "Show the closest anyway",
+    ),
+  );
+}
+
+const gettingStarted = () => [
+  el("p", {}, "There are no photos here yet."),
   el(
     "p",
     { class: "dim" },
     "Start with a folder: ",
     el("code", {}, "seetell serve FOLDER"),
-    ". Or drop an image here to have it told.",
+    ". Or drop a photo here to have it captioned.",
   ),
 ];
 
-function showAll() {
-  everything = true;
+function showRest() {
+  showAll = true;
   draw();
   announce(summary.textContent);
   grid.querySelector("a")?.focus();

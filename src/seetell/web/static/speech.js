@@ -1,19 +1,19 @@
-// The browser's own voice.
+// Reading aloud with the browser's own voice.
 
-/** Read a text; `spoken` is told the place of each word as it comes, `done` when it is over, however it ends. */
-export function speak(text, spoken, done) {
-  const said = new SpeechSynthesisUtterance(text);
-  said.lang = "en";
-  said.onboundary = (event) => {
+/** Read a text. `onWord` gets the index of each word as it is spoken; `onEnd` is called when the voice stops. */
+export function speak(text, onWord, onEnd) {
+  const utterance = new SpeechSynthesisUtterance(text);
+  utterance.lang = "en";
+  utterance.onboundary = (event) => {
     if (event.name !== "word" && event.name !== undefined) return;
-    spoken(text.slice(0, event.charIndex).split(/\s+/).filter(Boolean).length);
+    onWord(text.slice(0, event.charIndex).split(/\s+/).filter(Boolean).length);
   };
-  said.onend = said.onerror = done;
+  utterance.onend = utterance.onerror = onEnd;
   speechSynthesis.cancel();
-  speechSynthesis.speak(said);
+  speechSynthesis.speak(utterance);
 }
 
-export const speaking = () => "speechSynthesis" in window && (speechSynthesis.speaking || speechSynthesis.pending);
+export const isSpeaking = () => "speechSynthesis" in window && (speechSynthesis.speaking || speechSynthesis.pending);
 
 export const stopSpeaking = () => {
   if ("speechSynthesis" in window) speechSynthesis.cancel();

@@ -1,55 +1,57 @@
-// Images that are shown to the page: chosen, dropped anywhere, or pasted.
+// Uploading a photo: chosen, dropped anywhere on the page, or pasted.
 
 import { upload } from "./api.js";
 import { announce, byId, toast } from "./dom.js";
-import { addressOf, go } from "./route.js";
-import { remember } from "./subject.js";
+import { remember } from "./query-photo.js";
+import { navigate, searchUrl } from "./router.js";
 
-const MOST = 32 * 2 ** 20;
+const MAX_BYTES = 32 * 2 ** 20;
 
-export function begin() {
-  const file = byId("file");
-  const curtain = byId("drop");
-  byId("choose").addEventListener("click", () => file.click());
-  file.addEventListener("change", () => {
-    if (file.files[0]) show(file.files[0]);
-    file.value = "";
+export function setUp() {
+  const input = byId("file");
+  const overlay = byId("drop");
+  byId("choose").addEventListener("click", () => input.click());
+  input.addEventListener("change", () => {
+    if (input.files[0]) submit(input.files[0]);
+    input.value = "";
   });
   document.addEventListener("paste", (event) => {
-    const image = [...(event.clipboardData?.files ?? [])].find((each) => each.type.startsWith("image/"));
+    const image = [...(event.clipboardData?.files ?? [])].find((file) => file.type.startsWith("image/"));
     if (!image) return;
     event.preventDefault();
-    show(image);
+    submit(image);
   });
   const carriesFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   document.addEventListener("dragover", (event) => {
     if (!carriesFiles(event)) return;
     event.preventDefault();
-    curtain.hidden = false;
+    overlay.hidden = false;
   });
   document.addEventListener("dragleave", (event) => {
-    if (!event.relatedTarget) curtain.hidden = true;
+    if (!event.relatedTarget) overlay.hidden = true;
   });
   document.addEventListener("drop", (event) => {
-    curtain.hidden = true;
+    overlay.hidden = true;
     if (!carriesFiles(event)) return;
     event.preventDefault();
-    if (event.dataTransfer.files[0]) show(event.dataTransfer.files[0]);
+    if (event.dataTransfer.files[0]) submit(event.dataTransfer.files[0]);
   });
 }
 
-async function show(file) {
-  if (file.size > MOST) return toast(`This is too large: ${MOST / 2 ** 20} MB at most. Make a smaller copy of it.`);
-  announce("Looking at your image");
-  document.body.classList.add("looking");
+async function submit(file) {
+  if (file.size > MAX_BYTES) {
+    toast(`This file is too large: the limit is ${MAX_BYTES / 2 ** 20} MB. Choose a smaller copy.`);
+    return;
+  }
+  announce("Captioning your photo");
+  document.body.classList.add("uploading");
   try {
-    const look = await upload("/api/looks", file);
-    go(addressOf({ look: remember(look, URL.createObjectURL(file)) }));
-    announce(look.told.caption || "Your image was looked at");
+    const result = await upload(file);
+    navigate(searchUrl({ upload: remember(result, URL.createObjectURL(file)) }));
+    announce(result.caption || "Your photo was uploaded");
   } catch (error) {
     toast(error.message);
   } finally {
-    document.body.classList.remove("looking");
+    document.body.classList.remove("uploading");
   }
-  return undefined;
 }

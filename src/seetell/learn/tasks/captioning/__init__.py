@@ -1,1 +1,1 @@
-"""Captioning."""
+"""Captioning: sentences for images."""

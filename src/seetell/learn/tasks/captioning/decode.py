@@ -1,26 +1,30 @@
-"""Captions of many images by a captioner as it stands, and how good they are."""
+"""Generate captions for many images with a model in training or a trained one."""
 
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+import torch
 
 from seetell.decoding import Decoded, Rules, beam_search, greedy
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.decoder import TorchDecoder
-from seetell.learn.recipes import CaptioningDecoding, Recipe
-from seetell.learn.training.inputs import ImageInputs
+from seetell.learn.recipes import Recipe
+from seetell.learn.recipes.decoding import CaptioningDecoding
+from seetell.learn.tasks.captioning.data import CaptionedImages
+from seetell.learn.tasks.captioning.objectives import accuracy, split
+from seetell.learn.training.inputs import ImageInputs, in_batches
 from seetell.text import Vocabulary
 
 
 def decoding_of(recipe: Recipe) -> CaptioningDecoding:
-    """The decoding settings of a captioning recipe."""
+    """A captioning recipe's `[decoding]`."""
     assert isinstance(recipe.decoding, CaptioningDecoding)
     return recipe.decoding
 
 
 def rules(settings: CaptioningDecoding, vocabulary: Vocabulary) -> Rules:
-    """Padding and unknown words are never written."""
+    """The rules of decoding; padding and unknown words are never generated."""
     return Rules(
         start=vocabulary.start,
         end=vocabulary.end,
@@ -30,30 +34,53 @@ def rules(settings: CaptioningDecoding, vocabulary: Vocabulary) -> Rules:
     )
 
 
-def tell(
+def generate(
     model: CaptionModel,
     images: ImageInputs,
     vocabulary: Vocabulary,
     settings: CaptioningDecoding,
     *,
-    places: np.ndarray | None = None,
+    indices: np.ndarray | None = None,
     when: Literal["validation", "test"] = "test",
     batch: int = 64,
 ) -> list[Decoded]:
-    """The best caption of each image, or of those at `places`. The model must be in evaluation mode."""
-    places = np.arange(len(images)) if places is None else places
-    law, decoder = rules(settings, vocabulary), TorchDecoder(model)
+    """The best caption of each image.
+
+    Args:
+        model: in evaluation mode.
+        indices: which images; None: all.
+        when: chooses between `settings.beam` and `settings.validation_beam`.
+    """
+    indices = np.arange(len(images)) if indices is None else indices
+    limits, decoder = rules(settings, vocabulary), TorchDecoder(model)
     beam = settings.beam if when == "test" else settings.validation_beam
-    told: list[Decoded] = []
-    for start in range(0, len(places), batch):
-        features = images.batch(places[start : start + batch]).numpy()
+    decoded: list[Decoded] = []
+    for start in range(0, len(indices), batch):
+        features = images.batch(indices[start : start + batch]).numpy()
         if beam == 1:
-            told += greedy(decoder, features, law)
+            decoded += greedy(decoder, features, limits)
         else:
-            told += [best for best, *_ in beam_search(decoder, features, law, beam=beam, alpha=settings.alpha)]
-    return told
+            decoded += [best for best, *_ in beam_search(decoder, features, limits, beam=beam, alpha=settings.alpha)]
+    return decoded
 
 
-def sentences(told: Sequence[Decoded], vocabulary: Vocabulary) -> list[list[str]]:
+def sentences(decoded: Sequence[Decoded], vocabulary: Vocabulary) -> list[list[str]]:
     """The words of each caption."""
-    return [vocabulary.decode(one.tokens.tolist()) for one in told]
+    return [vocabulary.decode(caption.tokens.tolist()) for caption in decoded]
+
+
+@torch.inference_mode()
+def next_word_accuracy(model: CaptionModel, data: CaptionedImages, images: np.ndarray) -> float:
+    """The share of words (in per cent) that the model predicts after reading the true words before them, on the first
+    caption of some images."""
+    device = next(model.parameters()).device
+    first = np.searchsorted(data.owners, images)
+    chosen = first[np.argsort(-data.captions.lengths[first], kind="stable")]  # no step is spent on padding
+    right = total = 0
+    for some in in_batches(len(chosen), 64):
+        tokens, _ = data.captions.pad(chosen[some])
+        read, words, mask = split(tokens.to(device))
+        features = data.images.batch(data.owners[chosen[some]]).to(device)
+        hits, number = accuracy(model(features, read), words, mask)
+        right, total = right + hits, total + number
+    return 100 * right / max(1, total)

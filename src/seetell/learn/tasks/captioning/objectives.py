@@ -1,14 +1,16 @@
-"""What a captioner is trained by: the objectives that a recipe's `[[phases]]` may name as their `loss`."""
+"""The objectives of captioning: what a phase of a recipe may name as its `loss`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
-from seetell.learn.losses.captions import CrossEntropy, DoublyStochastic, HardAttentionRule, Per, word_log_likelihoods
+from seetell.learn.losses.captions import CrossEntropy, DoublyStochastic, HardAttentionRule, word_log_likelihoods
 from seetell.learn.models.captioner import CaptionModel, TeacherForced
 from seetell.learn.recipes import RecipeError
+from seetell.learn.recipes.loss_settings import CrossEntropySettings, HardAttentionSettings
 
 Logs = dict[str, Tensor]
 
@@ -20,8 +22,8 @@ class Batch:
     tokens: Tensor  # (B, T): from `<start>` to `<end>`, then padding (0)
     features: Tensor  # (P, …)
     rows: Tensor  # (B,): the image of each caption
-    images: Tensor  # (P,): positions in the training split
-    seed: Tensor  # (): for what is drawn outside PyTorch
+    images: Tensor  # (P,): indices in the training split
+    seed: Tensor  # (): for sampling outside PyTorch
 
     @classmethod
     def of(cls, tensors: Sequence[Tensor]) -> "Batch":
@@ -29,49 +31,46 @@ class Batch:
 
 
 class Objective(nn.Module):
-    """A loss that asks the model what it needs."""
+    """A loss that runs the model itself."""
 
-    by_image = False  # whether an epoch goes once through the images, and not through all captions
+    by_image = False  # whether an epoch is one pass over the images instead of all captions
 
     def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         raise NotImplementedError
 
 
 class Likelihood(Objective):
-    """−log p(y | a), and for attending models λ Σ_i (1 − Σ_t α_ti)² (Xu, equation 9).
+    """−log p(y | a), and for attention models λ Σ_i (1 − Σ_t α_ti)² (Xu, equation 9).
+
+    With scheduled sampling (Bengio et al.) a share of the input words is replaced by words drawn from the model's own
+    distribution after the true words before them.
 
     Args:
-        smoothing: share of a word's probability spread over the vocabulary.
-        per: mean over words or over sentences; the paper's λ belongs to sentences.
-        doubly_stochastic: λ; 0: no such term.
-        sampling: scheduled sampling (Bengio et al.): this share of the words that are read is replaced by words drawn
-            from what the model itself expects there after reading the true caption.
+        settings: see `CrossEntropySettings`.
     """
 
-    def __init__(
-        self, smoothing: float = 0.0, per: Per = "word", doubly_stochastic: float = 0.0, sampling: float = 0.0
-    ) -> None:
+    def __init__(self, settings: CrossEntropySettings = CrossEntropySettings()) -> None:  # noqa: B008
         super().__init__()
-        self.cross_entropy = CrossEntropy(smoothing, per)
-        self.regularisation = DoublyStochastic(doubly_stochastic) if doubly_stochastic else None
-        self.sampling = sampling
+        self.cross_entropy = CrossEntropy(settings.smoothing, settings.per)
+        self.regularisation = DoublyStochastic(settings.doubly_stochastic) if settings.doubly_stochastic else None
+        self.sampling = settings.sampling
 
     def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         read, words, mask = split(batch.tokens)
         if self.sampling:
             read = self._mixed(model, batch, read, mask)
-        taught = model(batch.features, read, batch.rows)
-        loss = self.cross_entropy(taught.logits, words, mask)
+        output = model(batch.features, read, batch.rows)
+        loss = self.cross_entropy(output.logits, words, mask)
         logs: Logs = {}
         if self.regularisation is not None:
             logs["words"] = loss.detach()
-            loss = loss + self.regularisation(_needed(taught.attention, "doubly_stochastic"), mask)
+            loss = loss + self.regularisation(_needed(output.attention, "doubly_stochastic"), mask)
         return loss, logs
 
     @torch.no_grad()
     def _mixed(self, model: CaptionModel, batch: Batch, read: Tensor, mask: Tensor) -> Tensor:
-        """The captions with some words, never the first mark, replaced by the model's own."""
-        logits = model(batch.features, read, batch.rows).logits[:, :-1]  # what it expects at places 1 … T − 1
+        """The captions with some words, never the start mark, replaced by the model's own."""
+        logits = model(batch.features, read, batch.rows).logits[:, :-1]  # its predictions for positions 1 … T − 1
         logits[:, :, 0] = float("-inf")  # never padding
         expected = torch.multinomial(logits.flatten(0, 1).softmax(1), 1).view(logits.shape[:2])
         replace = (torch.rand_like(expected, dtype=torch.float) < self.sampling) & mask[:, 1:]
@@ -79,40 +78,37 @@ class Likelihood(Objective):
 
 
 class HardAttention(Objective):
-    """The learning rule of section 4.1 of Xu; the settings are those of `HardAttentionRule`."""
+    """The learning rule of section 4.1 of Xu.
 
-    def __init__(
-        self,
-        lambda_r: float = 1.0,
-        lambda_e: float = 0.01,
-        decay: float = 0.9,
-        baseline: Per = "sentence",
-        per: Per = "sentence",
-    ) -> None:
+    Args:
+        settings: see `HardAttentionSettings`.
+    """
+
+    def __init__(self, settings: HardAttentionSettings = HardAttentionSettings()) -> None:  # noqa: B008
         super().__init__()
-        self.rule = HardAttentionRule(lambda_r, lambda_e, decay, baseline, per)
+        self.rule = HardAttentionRule(**msgspec.structs.asdict(settings))
 
     def forward(self, model: CaptionModel, batch: Batch) -> tuple[Tensor, Logs]:
         read, words, mask = split(batch.tokens)
-        taught = model(batch.features, read, batch.rows)
-        likelihoods = word_log_likelihoods(taught.logits, words)
-        locations = _needed(taught.log_location, "hard_attention")
-        entropies = _needed(taught.entropy, "hard_attention")
-        loss = self.rule(likelihoods, locations, entropies, mask, taught.expected)
+        output = model(batch.features, read, batch.rows)
+        likelihoods = word_log_likelihoods(output.logits, words)
+        locations = _needed(output.log_location, "hard_attention")
+        entropies = _needed(output.entropy, "hard_attention")
+        loss = self.rule(likelihoods, locations, entropies, mask, output.expected)
         logs = {"words": -(likelihoods.detach() * mask).sum() / mask.sum(), "entropy": entropies.detach()[mask].mean()}
         return loss, logs
 
 
 def split(tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Captions as what is read, what is to be told, and where that is a word: nothing is read where nothing is told."""
+    """Captions as input words, target words, and a mask of the targets; nothing is read where there is no target."""
     words = tokens[:, 1:]
     mask = words != 0
     return tokens[:, :-1] * mask, words, mask
 
 
-def accuracy(taught: TeacherForced, words: Tensor, mask: Tensor) -> tuple[int, int]:
-    """How many words were told right, and how many there are."""
-    right = (taught.logits.argmax(2) == words) & mask
+def accuracy(output: TeacherForced, words: Tensor, mask: Tensor) -> tuple[int, int]:
+    """How many words were predicted correctly, and how many there are."""
+    right = (output.logits.argmax(2) == words) & mask
     return int(right.sum()), int(mask.sum())
 
 

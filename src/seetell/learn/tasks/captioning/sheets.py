@@ -1,4 +1,4 @@
-"""What captioners tell, shown: the best, the worst and some captions of a split, and where words were looked for."""
+"""Sheets of a captioning run: the best, the worst and random captions of a split, and the attention of each word."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,61 +11,61 @@ from seetell.data import Record
 from seetell.decoding import Decoded
 from seetell.figures.attention import Told, attention_sheet
 from seetell.figures.captions import CaptionExample, caption_sheets
+from seetell.figures.page import Figure, Heading, Page, Paragraph
 from seetell.figures.sheet import save_image
 from seetell.images import decode
 from seetell.learn.models.captioner import CaptionModel
-from seetell.learn.reproduction.page import Figure, Heading, Page, Paragraph
-from seetell.learn.tasks.captioning.decode import decoding_of, sentences, tell
+from seetell.learn.tasks.captioning.decode import decoding_of, generate, sentences
 from seetell.learn.training.inputs import ImageInputs
 from seetell.learn.training.run import Run
 from seetell.metrics.attention import looks_at_what_it_names, named_things
 from seetell.metrics.captions.scores import score_captions
 
 
-def told_by(run: Run, images: ImageInputs, places: np.ndarray | None = None) -> list[Decoded]:
-    """What a run's best model tells of some images, by the run's own decoding."""
+def captions_by(run: Run, images: ImageInputs, indices: np.ndarray | None = None) -> list[Decoded]:
+    """Captions of some images by a run's best model, with the run's own decoding."""
     assert run.vocabulary is not None
-    settings = decoding_of(run.recipe)
-    return tell(cast(CaptionModel, run.model()), images, run.vocabulary, settings, places=places)
+    model = cast(CaptionModel, run.model())
+    return generate(model, images, run.vocabulary, decoding_of(run.recipe), indices=indices)
 
 
 def write_caption_sheets(
     run: Run,
     records: Sequence[Record],
     images: ImageInputs,
-    told: Sequence[Decoded],
+    decoded: Sequence[Decoded],
     out: Path,
     *,
     about: str = "",
     count: int = 12,
-    looks: int = 4,
+    attention: int = 4,
 ) -> Path:
-    """Write `captions.md` and `captions.html` with sheets of the best, the worst and random captions, by each image's
-    CIDEr, and, where the model attends, of where it looked for each word of some random ones.
+    """Write `captions.md` and `captions.html`: the best, the worst and random captions, by each image's CIDEr, and for
+    attention models the attention of each word in some of them.
 
     Args:
-        told: what the run told of all `records`.
-        count: images a sheet.
-        looks: images whose attention is shown.
+        decoded: the run's captions of all `records`.
+        count: images per sheet.
+        attention: images whose attention is shown.
     """
     assert run.vocabulary is not None
     out.mkdir(parents=True, exist_ok=True)
-    captions = [" ".join(words) for words in sentences(told, run.vocabulary)]
+    captions = [" ".join(words) for words in sentences(decoded, run.vocabulary)]
     scores = score_captions(captions, [record.captions for record in records], meteor=False).per_image["cider"]
     captioned = [
         CaptionExample(lambda record=record: _open(record), caption, record.captions, float(score))  # type: ignore[misc]
         for record, caption, score in zip(records, captions, scores, strict=True)
     ]
-    page = Page(f"What {run.recipe.name} tells")
+    page = Page(f"Captions by {run.recipe.name}")
     page.add(*([Paragraph(about)] if about else []))
     for name, sheet in caption_sheets(captioned, count=count).items():
         save_image(sheet, out / f"{name}.png")
         page.add(Heading(name.capitalize()), Figure(f"{name}.png", f"{name.capitalize()} captions"))
-    places = np.random.default_rng(0).permutation(len(records))[:looks].tolist()
-    looked = write_attention_sheets({run.recipe.row or run.recipe.name: (run, images)}, records, places, out)
-    if looked:
-        page.add(Heading("Where the words were looked for"))
-        page.add(*(Figure(sheet.name, "One panel a word: where it was looked for") for sheet in looked))
+    shown = np.random.default_rng(0).permutation(len(records))[:attention].tolist()
+    sheets = write_attention_sheets({run.recipe.row or run.recipe.name: (run, images)}, records, shown, out)
+    if sheets:
+        page.add(Heading("Attention"))
+        page.add(*(Figure(sheet.name, "One panel per word: its attention") for sheet in sheets))
     page.write(out, "captions")
     return out / "captions.html"
 
@@ -73,43 +73,45 @@ def write_caption_sheets(
 def write_attention_sheets(
     runs: Mapping[str, tuple[Run, ImageInputs]],
     records: Sequence[Record],
-    places: Sequence[int],
+    indices: Sequence[int],
     out: Path,
     *,
     prefix: str = "",
 ) -> list[Path]:
-    """Write a sheet an image with the attention of each run below the other's: soft above hard (Xu, Figure 3).
+    """Write one sheet per image with the attention of every run, one below the other (Xu, Figure 3).
 
     Args:
-        runs: by the name they have on the sheet, each with the records' images as it reads them.
-        places: which images.
-        prefix: what the files' names begin with.
+        runs: by their names on the sheet, each with the records' images as it reads them.
+        indices: which images.
+        prefix: of the files' names.
     """
-    chosen = np.asarray(places)
-    by_run = {name: (run, told_by(run, images, chosen)) for name, (run, images) in runs.items()}
+    chosen = np.asarray(indices)
+    by_run = {name: (run, captions_by(run, images, chosen)) for name, (run, images) in runs.items()}
     paths = []
-    for number, place in enumerate(places):
-        image = _open(records[place])
-        told = []
+    for number, index in enumerate(indices):
+        image = _open(records[index])
+        rows = []
         for name, (run, captions) in by_run.items():
-            one = captions[number]
-            if one.attention is not None and run.vocabulary is not None and len(one.tokens):
-                told.append(Told(run.vocabulary.decode(one.tokens.tolist()), one.attention, one.gate, name))
-        if told:
+            caption = captions[number]
+            if caption.attention is not None and run.vocabulary is not None and len(caption.tokens):
+                words = run.vocabulary.decode(caption.tokens.tolist())
+                rows.append(Told(words, caption.attention, caption.gate, name))
+        if rows:
             box = next(iter(by_run.values()))[0].preparation.visible_box(image.size)
-            paths.append(out / f"{prefix}attention-{Path(records[place].key).stem}.png")
-            save_image(attention_sheet(image, told, box=box), paths[-1])
+            paths.append(out / f"{prefix}attention-{Path(records[index].key).stem}.png")
+            save_image(attention_sheet(image, rows, box=box), paths[-1])
     return paths
 
 
-def attention_on_things(run: Run, records: Sequence[Record], told: Sequence[Decoded]) -> dict[str, float]:
-    """How far the attention of words that name things falls on them, where the dataset knows where they are."""
+def attention_on_objects(run: Run, records: Sequence[Record], decoded: Sequence[Decoded]) -> dict[str, float]:
+    """How much of the attention of words that name objects falls on them, where the dataset has bounding boxes."""
     assert run.vocabulary is not None
     named = []
-    for record, one in zip(records, told, strict=True):
-        if record.boxes and one.attention is not None:
+    for record, caption in zip(records, decoded, strict=True):
+        if record.boxes and caption.attention is not None:
             view = run.preparation.visible_box(_open(record).size)
-            named += named_things(run.vocabulary.decode(one.tokens.tolist()), one.attention, record.boxes, view)
+            words = run.vocabulary.decode(caption.tokens.tolist())
+            named += named_things(words, caption.attention, record.boxes, view)
     return looks_at_what_it_names(named)
 
 

@@ -1,72 +1,39 @@
-"""The captioning task: images and captions into a captioner, by likelihood, the hard-attention rule or a reward.
+"""The captioning task: trained by likelihood, the hard-attention rule or a reward.
 
-Batches are of captions of one length (Xu, section 4.3), of all lengths mixed, of one caption an image, or of all
-captions of some images (Vaishali). Epochs are judged by captions: images of the validation split are told, and the
-best BLEU-4 (Xu) or CIDEr chooses the model.
+Batches hold captions of one length (Xu, section 4.3), of mixed lengths, one caption per image, or all captions of some
+images (Vaishali). After each epoch, captions are generated for images of the validation split; the best BLEU-4 (Xu) or
+CIDEr selects the model.
 """
 
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 import torch
-from msgspec.structs import asdict, replace
 from torch import Tensor
 
-from seetell.data import Dataset, Record
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.recipes import Phase, Recipe, RecipeError
-from seetell.learn.recipes.loss_settings import SelfCriticalSettings
-from seetell.learn.reproduction.caption_figures import ToldCaption, write_captions
-from seetell.learn.tasks.base import Task, Validation
-from seetell.learn.tasks.captioning.decode import decoding_of, rules, sentences, tell
-from seetell.learn.tasks.captioning.objectives import Batch, HardAttention, Likelihood, Objective, accuracy, split
+from seetell.learn.recipes.loss_settings import CrossEntropySettings, HardAttentionSettings, SelfCriticalSettings
+from seetell.learn.tasks.captioning.data import CaptionedImages
+from seetell.learn.tasks.captioning.decode import decoding_of, generate, next_word_accuracy, rules, sentences
+from seetell.learn.tasks.captioning.objectives import Batch, HardAttention, Likelihood, Objective
 from seetell.learn.tasks.captioning.self_critical import SelfCriticalObjective
-from seetell.learn.tasks.captioning.sheets import attention_on_things, write_caption_sheets
-from seetell.learn.training.batching import Sequences, chunks, length_buckets, one_caption
+from seetell.learn.training.batching import chunks, length_buckets, one_caption
 from seetell.learn.training.data import TrainingData, captioned
-from seetell.learn.training.inputs import ImageInputs, in_batches
-from seetell.learn.training.run import Run, Setup, build_model
+from seetell.learn.training.run import build_model
+from seetell.learn.training.task import Setup, Task, Validation
 from seetell.learn.training.words import starting_vocabulary, with_vectors
 from seetell.metrics.captions.diversity import degenerate, diversity
 from seetell.metrics.captions.scores import score_captions
-from seetell.text import Tokenizer, Vocabulary, ptb
+from seetell.text import Vocabulary
 from seetell.text import by_name as tokenizer_by_name
-
-OBJECTIVES: dict[str, type[Objective]] = {"cross_entropy": Likelihood, "hard_attention": HardAttention}
-WAYS = ("all", "mixed", "one", "images")
-
-
-@dataclass(frozen=True)
-class CaptionedImages:
-    """One split: image inputs, captions as numbers of words from `<start>` to `<end>`, whose caption each is, and the
-    captions as they were written, which is what a told caption is compared with."""
-
-    images: ImageInputs
-    captions: Sequences
-    owners: np.ndarray
-    references: Sequence[Sequence[str]]
-
-    @classmethod
-    def of(
-        cls,
-        records: Sequence[Record],
-        images: ImageInputs,
-        tokenizer: Tokenizer,
-        vocabulary: Vocabulary,
-        cut: int = 0,
-    ) -> "CaptionedImages":
-        words = (tokenizer(caption) for record in records for caption in record.captions)
-        captions = Sequences(vocabulary.encode(w[:cut] if cut else w, start=True, end=True) for w in words)
-        owners = np.repeat(np.arange(len(records)), [len(record.captions) for record in records])
-        return cls(images, captions, owners, [record.captions for record in records])
+from seetell.util import evenly_spaced
 
 
 class CaptionTask(Task):
-    """A captioner, its objective, and its batches."""
+    """A caption model, its objective, and its batches."""
 
     def __init__(
         self,
@@ -81,30 +48,24 @@ class CaptionTask(Task):
         self.recipe, self.train_data, self.validation_data, self.vocabulary = recipe, train, validation, vocabulary
         self.decoding = decoding_of(recipe)
         self.objective: Objective = Likelihood()
-        self.told: list[list[str]] = []  # of the last validation
-        if recipe.training.captions not in WAYS:
-            raise RecipeError(
-                f"training.captions is {recipe.training.captions!r}", remedy=f"Choose one of: {', '.join(WAYS)}"
-            )
+        self.predicted: list[list[str]] = []  # in the last validation
 
     @property
     def captioner(self) -> CaptionModel:
         return cast(CaptionModel, self.model)
 
     def begin(self, phase: Phase) -> None:
-        settings = phase.loss
-        if isinstance(settings, SelfCriticalSettings):
-            captions, owners = self.train_data.captions, self.train_data.owners
-            references: list[list[list[int]]] = [[] for _ in self.train_data.references]
-            for place, owner in enumerate(owners.tolist()):
-                references[owner].append(captions[place][1:].tolist())
-            chosen = {**asdict(settings), "reward": asdict(settings.reward)}
-            self.objective = SelfCriticalObjective(references, rules(self.decoding, self.vocabulary), **chosen)
+        if isinstance(phase.loss, SelfCriticalSettings):
+            references = self.train_data.token_references()
+            self.objective = SelfCriticalObjective(references, rules(self.decoding, self.vocabulary), phase.loss)
+        elif isinstance(phase.loss, HardAttentionSettings):
+            self.objective = HardAttention(phase.loss)
         else:
-            self.objective = OBJECTIVES[settings.kind](**asdict(settings))
+            assert isinstance(phase.loss, CrossEntropySettings)
+            self.objective = Likelihood(phase.loss)
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
-        """What each batch holds, as numbers of captions."""
+        """What each batch holds, as indices of captions."""
         data, how = self.train_data, self.recipe.training.captions
         if self.objective.by_image or how == "one":
             return one_caption(data.owners, phase.batch, random)
@@ -129,116 +90,52 @@ class CaptionTask(Task):
         return loss, logs
 
     def validate(self) -> Validation:
-        """Tell the validation images, or a fixed number of them, and score the captions."""
-        data, wanted = self.validation_data, self.decoding.validation_images
-        total = len(data.references)
-        places = np.unique(np.linspace(0, total - 1, min(wanted or total, total)).round().astype(np.int64))
-        told = tell(self.captioner, data.images, self.vocabulary, self.decoding, places=places, when="validation")
-        self.told = sentences(told, self.vocabulary)
-        scored = score_captions([" ".join(s) for s in self.told], [data.references[p] for p in places], meteor=False)
-        metrics = {**scored.metrics, **diversity(self.told)}
-        metrics["next_word_accuracy"] = under_teacher(self.captioner, data, places)
-        if self.decoding.select not in metrics:
-            raise RecipeError(
-                f"no metric is called {self.decoding.select!r}", where="decoding.select", remedy="bleu4 or cider"
-            )
+        """Caption the validation images, or a fixed number of them, and score the captions."""
+        data = self.validation_data
+        images = np.array(evenly_spaced(len(data.references), self.decoding.validation_images or None))
+        decoded = generate(
+            self.captioner, data.images, self.vocabulary, self.decoding, indices=images, when="validation"
+        )
+        self.predicted = sentences(decoded, self.vocabulary)
+        captions, references = [" ".join(words) for words in self.predicted], [data.references[i] for i in images]
+        metrics = {
+            **score_captions(captions, references, meteor=False).metrics,
+            **diversity(self.predicted),
+            "next_word_accuracy": next_word_accuracy(self.captioner, data, images),
+        }
         return Validation(metrics[self.decoding.select], metrics)
 
     def advice(self, history: Sequence[Mapping[str, Any]]) -> str:
-        return degenerate(self.told) or ""
+        return degenerate(self.predicted) or ""
 
 
-@torch.inference_mode()
-def under_teacher(model: CaptionModel, data: CaptionedImages, places: np.ndarray) -> float:
-    """Next-word accuracy in per cent on captions of some images, the first of each."""
-    device = next(model.parameters()).device
-    first = np.searchsorted(data.owners, places)
-    chosen = first[np.argsort(-data.captions.lengths[first], kind="stable")]  # no step is spent on padding
-    right = total = 0
-    for some in in_batches(len(chosen), 64):
-        tokens, _ = data.captions.pad(chosen[some])
-        read, words, mask = split(tokens.to(device))
-        features = data.images.batch(data.owners[chosen[some]]).to(device)
-        hits, number = accuracy(model(features, read), words, mask)
-        right, total = right + hits, total + number
-    return 100 * right / max(1, total)
-
-
-def setup(training_data: TrainingData) -> Setup:
-    """Vocabulary, word vectors, transform and model, all from the training split.
-
-    A run that starts from another keeps that one's words.
-    """
-    recipe, text = training_data.recipe, training_data.recipe.text
-    if recipe.phases[0].loss.kind == "self_critical" and not recipe.training.start_from:
+def check(recipe: Recipe) -> None:
+    """Refuse self-critical training from scratch."""
+    if isinstance(recipe.phases[0].loss, SelfCriticalSettings) and not recipe.training.start_from:
         raise RecipeError(
             "self-critical training starts from a trained captioner",
             where=recipe.name,
             remedy="Name its run: --set training.start_from=RUN",
         )
+
+
+def setup(data: TrainingData) -> Setup:
+    """Vocabulary, word vectors, transform and model, all from the training split."""
+    recipe, text = data.recipe, data.recipe.text
     tokenizer = tokenizer_by_name(text.tokenizer)
-    train_records, train_images = training_data.split("train", captioned)
-    validation_records, validation_images = training_data.split("val", captioned)
-    if training_data.warm_start and recipe.phases[0].loss.kind == "self_critical":
-        vocabulary = training_data.warm_start.vocabulary  # nothing teaches it new words
+    train_records, train_images = data.split("train", captioned)
+    validation_records, validation_images = data.split("val", captioned)
+    if data.warm_start and isinstance(recipe.phases[0].loss, SelfCriticalSettings):
+        vocabulary = data.warm_start.vocabulary  # a reward teaches no new words
     else:
-        vocabulary = starting_vocabulary(train_records, text, tokenizer, training_data.warm_start)
-    given: dict[str, Any] = {"words": len(vocabulary)}
+        vocabulary = starting_vocabulary(train_records, text, tokenizer, data.warm_start)
+    sizes = {"words": len(vocabulary)}
     vectors = None
     if text.vectors:
-        _, vectors = with_vectors(vocabulary, replace(text, extra_words=0))
-        given["vector_dimensions"] = vectors.shape[1]
-    transform = training_data.transform(train_images)
-    model = build_model(recipe, training_data.features.layout, given, transform=transform, vectors=vectors)
+        _, vectors = with_vectors(vocabulary, msgspec.structs.replace(text, extra_words=0))
+        sizes["vector_dimensions"] = vectors.shape[1]
+    transform = data.transform(train_images)
+    model = build_model(recipe, data.features.layout, sizes, transform=transform, vectors=vectors)
     train = CaptionedImages.of(train_records, train_images, tokenizer, vocabulary, text.maximum_words)
     validation = CaptionedImages.of(validation_records, validation_images, tokenizer, vocabulary)
-    return Setup(CaptionTask(cast(CaptionModel, model), recipe, train, validation, vocabulary), vocabulary, given)
-
-
-def evaluate(run: Run, training_data: TrainingData, split: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell every image of a split and score the captions.
-
-    `beam` (0: the recipe's) and the other settings of `[decoding]` may be given, `meteor` (see `score_captions`); as
-    `predictions`, a file for the caption of every image; as `sheet`, a folder for a page that shows some of them.
-    """
-    assert run.vocabulary is not None
-    records, images = training_data.split(split, captioned)
-    tokenizer = tokenizer_by_name(run.recipe.text.tokenizer)
-    data = CaptionedImages.of(records, images, tokenizer, run.vocabulary)
-    known = decoding_of(run.recipe).__struct_fields__
-    chosen = {key: value for key, value in options.items() if key in known and (key, value) != ("beam", 0)}
-    settings = decoding_of(run.recipe.with_settings(decoding=chosen))
-    model = cast(CaptionModel, run.model())
-    started = time.monotonic()
-    decoded = tell(model, images, run.vocabulary, settings)
-    seconds = time.monotonic() - started
-    found = score_told(records, sentences(decoded, run.vocabulary), training_data.dataset, options)
-    found["metrics"] |= {
-        "next_word_accuracy": under_teacher(model, data, np.arange(len(records))),
-        **attention_on_things(run, records, decoded),
-    }
-    found["protocol"] = f"{settings}; {found['protocol']}"
-    if options.get("sheet"):
-        about = (
-            f"{training_data.dataset.name}, split {split}: {found['protocol']}; CIDEr {found['metrics']['cider']:.1f}."
-        )
-        write_caption_sheets(run, records, images, decoded, Path(options["sheet"]), about=about)
-    return {**found, "seconds_telling": round(seconds, 4)}
-
-
-def score_told(
-    records: Sequence[Record], told: Sequence[Sequence[str]], dataset: Dataset, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Scores and variety of what was told of some records, whoever told it; `options` are those of `evaluate`."""
-    captions, references = [" ".join(words) for words in told], [record.captions for record in records]
-    scored = score_captions(captions, references, meteor=options.get("meteor", "auto"))
-    training = [ptb(caption) for record in dataset.split("train") for caption in record.captions]
-    metrics = {**scored.metrics, **diversity([ptb(caption) for caption in captions], training or None)}
-    if options.get("predictions"):
-        each = zip(records, captions, scored.per_image["cider"].tolist(), strict=True)
-        lines = [ToldCaption(record.key, caption, list(record.captions), score) for record, caption, score in each]
-        write_captions(Path(options["predictions"]), lines)
-    protocol = "PTB tokenizer; BLEU with and without brevity penalty"
-    notes = [*scored.notes, *filter(None, [degenerate([list(words) for words in told])])]
-    found: dict[str, Any] = {"metrics": metrics, "protocol": protocol, "images": len(records)}
-    return {**found, "notes": notes} if notes else found
+    return Setup(CaptionTask(cast(CaptionModel, model), recipe, train, validation, vocabulary), vocabulary, sizes)

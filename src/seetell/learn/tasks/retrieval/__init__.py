@@ -1,1 +1,1 @@
-"""Retrieval."""
+"""Retrieval: images and captions in one embedding space."""

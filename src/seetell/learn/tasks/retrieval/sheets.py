@@ -1,4 +1,4 @@
-"""Writes what a retrieval run finds for some queries of a split: a page, and an image a sheet."""
+"""Examples of what a retrieval run finds: a page, and one image per sheet."""
 
 from pathlib import Path
 
@@ -7,18 +7,18 @@ from seetell.evaluation.retrieval_sheet import EmbeddedSplit, retrieval_sheets
 from seetell.figures.retrieval_page import retrieval_page
 from seetell.figures.retrieval_sheet import draw_sheet
 from seetell.figures.sheet import save_image
-from seetell.learn.files import write_text
+from seetell.files import write_file
 from seetell.text import default_vectors
 
 
 def write_retrieval_sheets(
     split: EmbeddedSplit, out: Path, *, title: str, about: str = "", count: int = 4
 ) -> list[Path]:
-    """Write `retrieval.html`, and `best.png`, `worst.png` and `random.png`; words are alike by the default vectors."""
+    """Write `retrieval.html`, `best.png`, `worst.png` and `random.png`; the default vectors find similar words."""
     out.mkdir(parents=True, exist_ok=True)
     sheets = retrieval_sheets(split, default_vectors(content_words(split.captions)), count=count)
     page = out / "retrieval.html"
-    write_text(page, retrieval_page(sheets, title, about))
+    write_file(page, retrieval_page(sheets, title, about))
     paths = [page]
     for name, sheet in sheets.items():
         paths.append(out / f"{name}.png")

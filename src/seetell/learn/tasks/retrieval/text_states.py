@@ -1,7 +1,6 @@
-"""Captions through the text side of a model, many at a time; and once for all through what is frozen of it."""
+"""Captions through a model's text side in batches, and once for all through its frozen layers."""
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seetell.files import replacing
 from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.models.sentences import MOST_PIECES
 from seetell.learn.training.batching import Sequences
@@ -19,25 +19,25 @@ from seetell.progress import SILENT, Progress
 
 
 class Texts(Protocol):
-    """Captions, in any form that a model reads."""
+    """Captions in any form that a model reads."""
 
     @property
     def lengths(self) -> np.ndarray: ...
 
     def pad(self, indices: np.ndarray) -> tuple[Tensor, Tensor]:
-        """The chosen ones side by side, filled up to the longest of them, and their lengths."""
+        """The chosen captions, padded to the longest of them, and their lengths."""
         ...
 
 
 @dataclass(frozen=True)
 class FrozenTextStates:
-    """What the frozen layers of a sentence encoder make of captions: a row each or, where layers after them are
-    trained, a row for each of a caption's pieces, its start and its end.
+    """The output of a sentence encoder's frozen layers for captions: one row per caption or, where layers after them
+    are trained, one row for each of a caption's word pieces, its start and its end.
 
     Args:
-        values: the rows, one caption's after another's; of pieces as 16-bit numbers, because they are many.
+        values: the rows of all captions, end to end; for pieces 16-bit floats, to save space.
         lengths: of the captions, in pieces.
-        bounds: where each caption's pieces begin, and where the last one's end; None where each has one row.
+        bounds: the first row of each caption, and the end of the last; None where each has one row.
     """
 
     values: np.ndarray
@@ -51,16 +51,16 @@ class FrozenTextStates:
             return torch.from_numpy(self.values[indices]), lengths
         first, end = self.bounds[indices], self.bounds[indices + 1]
         states = np.zeros((len(indices), max(end - first), self.values.shape[1]), dtype=np.float32)
-        for place in range(len(indices)):
-            states[place, : end[place] - first[place]] = self.values[first[place] : end[place]]
+        for row in range(len(indices)):
+            states[row, : end[row] - first[row]] = self.values[first[row] : end[row]]
         return torch.from_numpy(states), lengths
 
 
 @torch.inference_mode()
-def in_order_of_length(
+def embed_by_length(
     texts: Texts, embed: Callable[[Tensor, Tensor], Tensor], device: torch.device, batch: int = 256
 ) -> np.ndarray:
-    """What `embed` makes of captions, in their order; worked through by length, so that little is spent on padding."""
+    """The embeddings of captions, in order; computed in batches of similar length, to avoid padding."""
     parts = []
     for some in (listed := list(_by_length(texts.lengths, batch))):
         values, lengths = texts.pad(some)
@@ -75,10 +75,12 @@ def _by_length(lengths: np.ndarray, batch: int) -> Iterator[np.ndarray]:
     return (order[some] for some in in_batches(len(lengths), batch))
 
 
-def read_once(model: SentenceMatch, captions: Sequences, folder: Path, progress: Progress = SILENT) -> FrozenTextStates:
-    """What the frozen layers of the sentence encoder make of captions; kept in a folder, because it takes minutes.
+def frozen_states(
+    model: SentenceMatch, captions: Sequences, folder: Path, progress: Progress = SILENT
+) -> FrozenTextStates:
+    """The output of the sentence encoder's frozen layers, cached in a folder, because it takes minutes.
 
-    The file's name says all that its content depends on.
+    The file's name is a hash of everything that its content depends on.
     """
     digest = hashlib.sha256(model.sentences.fingerprint.encode("ascii"))
     digest.update(captions.lengths.tobytes())
@@ -91,19 +93,18 @@ def read_once(model: SentenceMatch, captions: Sequences, folder: Path, progress:
     path = folder / f"{name}.npy"
     if not path.is_file() or np.load(path, mmap_mode="r", allow_pickle=False).shape != shape:
         folder.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f"{path.stem}.{os.getpid()}.tmp.npy")
         kind = np.float32 if bounds is None else np.float16
-        _read(model, captions, np.lib.format.open_memmap(unfinished, "w+", kind, shape), bounds, progress)
-        os.replace(unfinished, path)
+        with replacing(path) as part:
+            _compute(model, captions, np.lib.format.open_memmap(part, "w+", kind, shape), bounds, progress)
     return FrozenTextStates(np.load(path, mmap_mode="r", allow_pickle=False), captions.lengths, bounds)
 
 
 @torch.inference_mode()
-def _read(
+def _compute(
     model: SentenceMatch, captions: Sequences, values: np.memmap, bounds: np.ndarray | None, progress: Progress
 ) -> None:
     device = next(model.parameters()).device
-    with progress.task("Reading captions", total=len(captions), unit="captions") as task:
+    with progress.task("Encoding captions", total=len(captions), unit="captions") as task:
         for some in _by_length(captions.lengths, 64):
             tokens, lengths = captions.pad(some)
             read = model.read(tokens.to(device), lengths.to(device)).float().cpu().numpy()

@@ -1,1 +1,1 @@
-"""Tagging."""
+"""Tagging: labels for images, as sequences or by a classifier."""

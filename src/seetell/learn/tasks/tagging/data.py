@@ -1,8 +1,7 @@
-"""The labels of a run: the training split's vocabulary, tables of what is true, orders, and vectors to start from."""
+"""The labels of a run: vocabulary, true labels of each image, label order, and starting vectors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -10,11 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from seetell.data import Dataset, Record
-from seetell.learn.recipes import RecipeError, TextSettings
+from seetell.learn.recipes import TextSettings
+from seetell.learn.recipes.loss_settings import LabelOrder
 from seetell.learn.training.inputs import ImageInputs
 from seetell.text import LABEL_SPECIALS, Vocabulary, WordVectors, default_vectors
-
-Order = Literal["frequency", "rare_first", "alphabetical", "random"]
 
 
 def label_vocabulary(dataset: Dataset) -> Vocabulary:
@@ -24,11 +22,10 @@ def label_vocabulary(dataset: Dataset) -> Vocabulary:
 
 @dataclass(frozen=True)
 class LabelledImages:
-    """One split: image inputs, and which labels are true of each.
+    """One split: image inputs and their true labels.
 
     Args:
-        truth: (images, labels): first those of the vocabulary, then those of the split that no training image had,
-            which nobody can find.
+        truth: (images, labels): first the vocabulary's labels, then labels of the split that no training image has.
         labels: the columns' names.
     """
 
@@ -39,7 +36,7 @@ class LabelledImages:
     @classmethod
     def of(cls, records: Sequence[Record], images: ImageInputs, vocabulary: Vocabulary) -> "LabelledImages":
         labels = dict.fromkeys((*vocabulary.words, *sorted({label for record in records for label in record.labels})))
-        column = {label: place for place, label in enumerate(labels)}
+        column = {label: index for index, label in enumerate(labels)}
         truth = np.zeros((len(records), len(labels)), dtype=bool)
         for row, record in enumerate(records):
             truth[row, [column[label] for label in record.labels]] = True
@@ -51,29 +48,26 @@ class LabelledImages:
 
 class Orders:
     """Label sequences in an order: `frequency` from the most to the least frequent in the training split (Ren, section
-    4.2), `rare_first` the other way round, `alphabetical`, or `random`, drawn anew whenever an image is read.
+    4.2), `rare_first` the reverse, `alphabetical`, or `random`, different each time an image is read.
 
     Args:
         truth: of the training split (images, labels of the vocabulary).
     """
 
-    def __init__(self, truth: NDArray[np.bool_], vocabulary: Vocabulary, order: Order) -> None:
-        if order not in get_args(Order):
-            known = ", ".join(get_args(Order))
-            raise RecipeError(f"there is no order {order!r}", where="[[phases]] loss", remedy=f"Choose one of: {known}")
+    def __init__(self, truth: NDArray[np.bool_], vocabulary: Vocabulary, order: LabelOrder) -> None:
         self.truth, self.vocabulary, self.random = truth, vocabulary, order == "random"
         labels = np.arange(len(vocabulary.words))
         match order:
             case "rare_first":
                 self.columns = labels[::-1]
             case "alphabetical":
-                self.columns = np.array(sorted(labels, key=lambda place: vocabulary.words[place]))
+                self.columns = np.array(sorted(labels, key=lambda label: vocabulary.words[label]))
             case _:
                 self.columns = labels
 
     def pad(self, images: NDArray[np.int64], random: np.random.Generator) -> tuple[Tensor, Tensor]:
-        """Sequences from START to END of some images, filled up with PAD, and which places come after START and are
-        not filling: (B, T) each."""
+        """The sequences of some images from START to END, padded with PAD (B, T), and a mask of the symbols after START
+        (B, T − 1)."""
         first, start, end = len(self.vocabulary.specials), self.vocabulary.start, self.vocabulary.end
         sequences = []
         for row in self.truth[images][:, self.columns]:
@@ -88,7 +82,7 @@ class Orders:
 
 
 def label_vectors(vocabulary: Vocabulary, text: TextSettings) -> Tensor | None:
-    """The recipe's word vectors of the labels, of several words their mean; NaN where there is none."""
+    """The recipe's word vectors of the labels, averaged over the words of a label; NaN where there is none."""
     if not text.vectors:
         return None
     words = vocabulary.words
@@ -100,7 +94,7 @@ def label_vectors(vocabulary: Vocabulary, text: TextSettings) -> Tensor | None:
     return rows
 
 
-def sizes(vocabulary: Vocabulary, vectors: Tensor | None) -> dict[str, Any]:
-    """What a model must be told to be built: `words` with the special symbols, `labels` without."""
-    given: dict[str, Any] = {"words": len(vocabulary), "labels": len(vocabulary.words)}
-    return given if vectors is None else {**given, "vector_dimensions": vectors.shape[1]}
+def label_sizes(vocabulary: Vocabulary, vectors: Tensor | None) -> dict[str, int]:
+    """The sizes of a tagging model: `words` with the special symbols, `labels` without."""
+    sizes = {"words": len(vocabulary), "labels": len(vocabulary.words)}
+    return sizes if vectors is None else {**sizes, "vector_dimensions": vectors.shape[1]}

@@ -1,6 +1,6 @@
-"""The figures of Ren's section 5: learning curves, F1 by number of labels and by label, labels that come together.
+"""The figures of Ren's section 5: learning curves, F1 by number of labels and by label, labels that occur together.
 
-All predictions of a test are kept in the run's folder; a row's record keeps their `summary`, of which pages are drawn.
+`reproduce` keeps all predictions in the run's folder, and in the row's record their `summary`, for drawing pages.
 """
 
 import json
@@ -13,39 +13,46 @@ from typing import Any
 import numpy as np
 
 from seetell.evaluation.tags import Booleans, TagAnalysis, analyse
-from seetell.learn.files import write_text
-from seetell.learn.reproduction.page import Block, Figure, Heading, Paragraph, Table
-from seetell.learn.training.curves import flat
+from seetell.figures.page import Block, Figure, Heading, Paragraph, Table
+from seetell.files import replacing, write_file
+from seetell.learn.training.task import Prediction
+from seetell.metrics.flatten import flatten_metrics
 
 PREDICTIONS = "predictions.jsonl"
 EXAMPLES = 8
-APART = 10  # pairs of labels that are named
-GRAIN = 2  # per cent: pairs of labels nearer than this are one point
+APART = 10  # pairs of labels in the table of largest differences
+GRAIN = 2  # per cent: pairs of labels closer than this are one point
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Images' names, the labels they have, and the labels they were given, in the tagger's order."""
+    """The names of images, their labels, and the predicted labels in the tagger's order."""
 
     images: Sequence[str]
     labels: Sequence[Sequence[str]]
-    told: Sequence[Sequence[str]]
+    predicted: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, predictions: Sequence[Prediction]) -> "Predictions":
+        """The predictions of an evaluation."""
+        return cls(*([getattr(each, name) for each in predictions] for name in ("image", "truth", "predicted")))
 
     def write(self, path: Path) -> None:
-        """A JSON object an image and line."""
-        rows = zip(self.images, self.labels, self.told, strict=True)
-        lines = [{"image": image, "labels": list(labels), "told": list(told)} for image, labels, told in rows]
-        write_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+        """Write one JSON object per line and image."""
+        rows = zip(self.images, self.labels, self.predicted, strict=True)
+        lines = [{"image": image, "labels": list(labels), "predicted": list(found)} for image, labels, found in rows]
+        write_file(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), sync=True)
 
     @classmethod
     def read(cls, path: Path) -> "Predictions":
+        """Read what `write` wrote."""
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        images, labels, told = ([line[name] for line in lines] for name in ("image", "labels", "told"))
-        return cls(images, labels, told)
+        return cls(*([line[name] for line in lines] for name in ("image", "labels", "predicted")))
 
     def analysis(self) -> TagAnalysis:
-        names = sorted({label for labels in (*self.labels, *self.told) for label in labels})
-        column = {name: place for place, name in enumerate(names)}
+        """Compare predicted with true labels."""
+        names = sorted({label for labels in (*self.labels, *self.predicted) for label in labels})
+        column = {name: index for index, name in enumerate(names)}
 
         def table(rows: Sequence[Sequence[str]]) -> Booleans:
             filled = np.zeros((len(rows), len(names)), dtype=bool)
@@ -53,16 +60,16 @@ class Predictions:
                 filled[row, [column[label] for label in labels]] = True
             return filled
 
-        return analyse(table(self.labels), table(self.told), names)
+        return analyse(table(self.labels), table(self.predicted), names)
 
 
 def summary(found: TagAnalysis, predictions: Predictions | None = None) -> dict[str, Any]:
-    """What pages show of an analysis, as JSON holds it; with predictions, examples by name, because the images are
-    not ours to show."""
+    """The part of an analysis that pages show, as JSON values; with predictions, also examples by image name, because
+    the images themselves may not be redistributed."""
     by_count = {str(count): asdict(scores) for count, scores in found.by_count.items()}
     shares = Counter((round(pair.in_data / GRAIN) * GRAIN, round(pair.told / GRAIN) * GRAIN) for pair in found.company)
     apart = sorted(found.company, key=lambda pair: -abs(pair.told - pair.in_data))[:APART]
-    told: dict[str, Any] = {
+    content: dict[str, Any] = {
         "images": found.images,
         "perfect": len(found.perfect),
         "wrong": len(found.wrong),
@@ -70,54 +77,54 @@ def summary(found: TagAnalysis, predictions: Predictions | None = None) -> dict[
         "by_label": [[report.label, report.f1] for report in found.by_label if report.f1 is not None],
         "correlation": found.correlation,
         "pairs": len(found.company),
-        "shares": [[*place, count] for place, count in sorted(shares.items())],
+        "shares": [[*point, count] for point, count in sorted(shares.items())],
         "apart": [[pair.first, pair.second, pair.in_data, pair.told] for pair in apart],
     }
     if predictions is not None:
-        told["examples"] = {
+        content["examples"] = {
             kind: [
-                [predictions.images[place], list(predictions.labels[place]), list(predictions.told[place])]
-                for place in places[:EXAMPLES]
+                [predictions.images[index], list(predictions.labels[index]), list(predictions.predicted[index])]
+                for index in indices[:EXAMPLES]
             ]
-            for kind, places in (("perfect", found.perfect), ("wrong", found.wrong))
+            for kind, indices in (("perfect", found.perfect), ("wrong", found.wrong))
         }
-    return told
+    return content
 
 
 def tag_blocks(
-    label: str, told: Mapping[str, Any], history: Sequence[Mapping[str, Any]], out: Path, prefix: str
+    label: str, content: Mapping[str, Any], history: Sequence[Mapping[str, Any]], out: Path, prefix: str
 ) -> list[Block]:
     """The figures of one row and its examples.
 
     Args:
-        label: what the row is called.
-        told: its `summary`.
-        prefix: what the images' names begin with.
+        label: the row's name.
+        content: its `summary`.
+        prefix: of the image files' names.
     """
     words = (
-        f"Of {label}, the best label sequence: {told['perfect']:,} of {told['images']:,} images have all their "
-        f"labels and no other; of {told['wrong']:,} every label told is wrong."
+        f"{label}, the best label sequence: {content['perfect']:,} of {content['images']:,} images have exactly their "
+        f"labels; for {content['wrong']:,} every predicted label is wrong."
     )
-    blocks: list[Block] = [Heading("Where the best is good, and where it fails"), Paragraph(words)]
-    blocks += summary_blocks(told, history, out, prefix)
+    blocks: list[Block] = [Heading("Strengths and failures of the best model"), Paragraph(words)]
+    blocks += summary_blocks(content, history, out, prefix)
     for kind, title in (
         ("perfect", "Perfect predictions of many labels (Table 4)"),
         ("wrong", "Completely wrong predictions (Table 5)"),
     ):
-        rows = [[image, ", ".join(have), ", ".join(got)] for image, have, got in told["examples"][kind]]
+        rows = [[image, ", ".join(have), ", ".join(got)] for image, have, got in content["examples"][kind]]
         if rows:
-            blocks += [Heading(title, 3), Table(["image", "labels", "told"], rows)]
+            blocks += [Heading(title, 3), Table(["image", "labels", "predicted"], rows)]
     return blocks
 
 
 def summary_blocks(
-    told: Mapping[str, Any], history: Sequence[Mapping[str, Any]], out: Path, prefix: str = ""
+    content: Mapping[str, Any], history: Sequence[Mapping[str, Any]], out: Path, prefix: str = ""
 ) -> list[Block]:
-    """Draw the figures of a `summary` into a folder, and what a page shows of them."""
+    """Draw the figures of a `summary` into a folder, and return the blocks of a page that shows them."""
     draw_learning(history, out / f"{prefix}learning.png")
-    draw_by_count(told["by_count"], out / f"{prefix}by-count.png")
-    draw_by_label(told["by_label"], out / f"{prefix}by-label.png")
-    draw_company(told["shares"], out / f"{prefix}company.png")
+    draw_by_count(content["by_count"], out / f"{prefix}by-count.png")
+    draw_by_label(content["by_label"], out / f"{prefix}by-label.png")
+    draw_pairs(content["shares"], out / f"{prefix}company.png")
     return [
         Heading("Training (Ren, Figures 5 and 6)", 3),
         Figure(f"{prefix}learning.png", "Loss, and F1 on training and validation images, by epoch"),
@@ -127,17 +134,17 @@ def summary_blocks(
             ["labels", "images", "P", "R", "F1"],
             [
                 [n, f"{s['samples']:,}", f"{s['precision']:.1f}", f"{s['recall']:.1f}", f"{s['f1_of_means']:.1f}"]
-                for n, s in told["by_count"].items()
+                for n, s in content["by_count"].items()
             ],
         ),
         Heading("F1 by label (Figure 8)", 3),
         Figure(f"{prefix}by-label.png", "F1 of every label"),
-        Heading("Labels that come together", 3),
-        Paragraph(_company_words(told)),
-        Figure(f"{prefix}company.png", "Shares in data against shares told"),
+        Heading("Labels that occur together", 3),
+        Paragraph(_pairs_text(content)),
+        Figure(f"{prefix}company.png", "Shares in the data and in the predictions"),
         Table(
-            ["of images with", "have also", "in data", "told"],
-            [[first, second, f"{data:.1f}", f"{said:.1f}"] for first, second, data, said in told["apart"]],
+            ["images with", "that also have", "in the data (%)", "predicted (%)"],
+            [[first, second, f"{data:.1f}", f"{found:.1f}"] for first, second, data, found in content["apart"]],
         ),
     ]
 
@@ -148,7 +155,7 @@ def draw_learning(history: Sequence[Mapping[str, Any]], path: Path) -> None:
     epochs = range(1, len(history) + 1)
     left.plot(epochs, [record["loss"] for record in history])
     left.set(xlabel="epoch", ylabel="training loss")
-    figures = [flat(record["metrics"]) for record in history]
+    figures = [flatten_metrics(record["metrics"]) for record in history]
     right.plot(epochs, [each["f1_of_means"] for each in figures], label="validation")
     right.plot(epochs, [each.get("train.f1_of_means", np.nan) for each in figures], label="training")
     right.set(xlabel="epoch", ylabel="F1")
@@ -157,7 +164,7 @@ def draw_learning(history: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 
 def draw_by_count(by_count: Mapping[str, Mapping[str, float]], path: Path) -> None:
-    """A bar a number of labels, with the number of images above it."""
+    """One bar per number of labels, with the number of images above it."""
     figure, axis = _subplots(1, 1, (7, 3.4))
     bars = axis.bar(list(by_count), [scores["f1_of_means"] for scores in by_count.values()])
     axis.bar_label(bars, [f"{scores['samples']:,}" for scores in by_count.values()], fontsize=7)
@@ -166,7 +173,7 @@ def draw_by_count(by_count: Mapping[str, Mapping[str, float]], path: Path) -> No
 
 
 def draw_by_label(scores: Sequence[tuple[str, float]], path: Path) -> None:
-    """A bar a label, the best first."""
+    """One bar per label, the best first."""
     figure, axis = _subplots(1, 1, (max(5.0, 0.17 * len(scores)), 4.2))
     axis.bar([label for label, _ in scores], [f1 for _, f1 in scores])
     axis.set(ylabel="F1", ylim=(0, 100))
@@ -175,13 +182,13 @@ def draw_by_label(scores: Sequence[tuple[str, float]], path: Path) -> None:
     _save(figure, path)
 
 
-def draw_company(shares: Sequence[tuple[float, float, int]], path: Path) -> None:
-    """A point for the pairs of labels with about the same two shares, larger the more they are."""
+def draw_pairs(shares: Sequence[tuple[float, float, int]], path: Path) -> None:
+    """One point for all pairs of labels with about the same two shares; its size grows with their number."""
     figure, axis = _subplots(1, 1, (4.6, 4.6))
     axis.plot([0, 100], [0, 100], color="grey", linewidth=0.8)
     sizes = [6 * count**0.5 for *_, count in shares]
-    axis.scatter([data for data, *_ in shares], [told for _, told, _ in shares], s=sizes, alpha=0.5)
-    axis.set(xlabel="have the second label, too, in data (%)", ylabel="were told it (%)")
+    axis.scatter([data for data, *_ in shares], [found for _, found, _ in shares], s=sizes, alpha=0.5)
+    axis.set(xlabel="also have the second label, in the data (%)", ylabel="in the predictions (%)")
     _save(figure, path)
 
 
@@ -197,16 +204,15 @@ def _subplots(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, 
 def _save(figure: Any, path: Path) -> None:
     from matplotlib import pyplot
 
-    temporary = path.with_name(path.name + ".part")
-    figure.savefig(temporary, format="png", dpi=110, metadata={"Software": None})
+    with replacing(path) as part:
+        figure.savefig(part, format="png", dpi=110, metadata={"Software": None})
     pyplot.close(figure)
-    temporary.replace(path)
 
 
-def _company_words(told: Mapping[str, Any]) -> str:
-    if told["correlation"] is None:
-        return "Too few labels are frequent enough to say how often they come together."
+def _pairs_text(content: Mapping[str, Any]) -> str:
+    if content["correlation"] is None:
+        return "Too few labels are frequent enough to compare how often they occur together."
     return (
-        "Of the images with one label, how many have another, too, in data and in what was told: the two shares have "
-        f"a correlation of {told['correlation']:.3f} over {told['pairs']:,} pairs. The {APART} that differ most:"
+        "The share of images with one label that also have another, in the data and in the predictions: the two have a "
+        f"correlation of {content['correlation']:.3f} over {content['pairs']:,} pairs. The {APART} largest differences:"
     )

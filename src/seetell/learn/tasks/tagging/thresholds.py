@@ -1,7 +1,7 @@
-"""The logits from which on a classifier gives its labels, fitted on the validation split.
+"""Thresholds on a classifier's logits, fitted on the validation split.
 
-Two things can be wanted: that each label is found as well as it can be (`by_label`), or that each image is labelled
-as well as it can be (`by_image`), which is what Ren's F1 measures and costs rare labels some recall.
+They are fitted for the best F1 of each label (`by_label`), or for the best F1 averaged over images (`by_image`), which
+is what Ren measures and costs rare labels some recall.
 """
 
 from typing import Any
@@ -16,16 +16,16 @@ Floats = NDArray[np.float64]
 def by_label(truth: Booleans, logits: NDArray[Any], prior: float = 20.0) -> Floats:
     """A threshold for each label: the one above which its F1 over these images is best.
 
-    A label that few images have would be fitted to their accidents. So to its own decisions are added those that one
-    threshold for all labels would give, weighted as if they were about `prior` true labels:
+    A rare label would overfit to its few images. So the counts that one threshold for all labels would give are added
+    to its own, weighted as if they were about `prior` true labels:
 
         F1_k(t) = 2 (h_k + w h) / (h_k + f_k + n_k + w (h + f + n)),      w = prior / n
 
-    with the hits h, false alarms f and true labels n of label k, and without index of all labels.
+    with the hits h, false alarms f and true labels n of label k; without index, of all labels.
 
     Args:
         truth: (images, labels).
-        logits: likewise.
+        logits: of the same shape.
         prior: 0 is the best F1 of each label on its own.
     """
     shares = np.concatenate([np.linspace(0, 0.9, 100), np.linspace(0.9, 1, 300)])  # most labels are true of few images
@@ -42,12 +42,12 @@ def by_label(truth: Booleans, logits: NDArray[Any], prior: float = 20.0) -> Floa
 def by_image(truth: Booleans, logits: NDArray[Any], *, sweeps: int = 2) -> Floats:
     """A threshold for each label, such that precision and recall, averaged over images, have the best F1.
 
-    It begins with one threshold for all labels, then chooses that of each label in turn, the others being as they are.
+    Coordinate ascent: starts from one threshold for all labels, then chooses that of each label in turn.
 
     Args:
         truth: (images, labels); every image has a label.
-        logits: likewise.
-        sweeps: how often the labels are gone through.
+        logits: of the same shape.
+        sweeps: passes over the labels.
     """
     thresholds = by_label(truth, logits, prior=1e9)
     chosen = logits > thresholds
@@ -56,12 +56,12 @@ def by_image(truth: Booleans, logits: NDArray[Any], *, sweeps: int = 2) -> Float
         for label in range(truth.shape[1]):
             true, scores = truth[:, label], logits[:, label]
             others = np.delete(chosen, label, axis=1)
-            told = others.sum(1, keepdims=True)
+            given = others.sum(1, keepdims=True)
             hits = (others & np.delete(truth, label, axis=1)).sum(1, keepdims=True)
             candidates = np.append(_candidates(scores, int(true.sum())), thresholds[label])
             over = scores[:, None] > candidates
             found = hits + (over & true[:, None])
-            precision = (found / np.maximum(1, told + over)).mean(0)
+            precision = (found / np.maximum(1, given + over)).mean(0)
             recall = (found / np.maximum(1, labels)).mean(0)
             f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
             if f1.max() > f1[-1]:

@@ -1,0 +1,1 @@
+"""Result pages, drawn from row records: one per table, one across all tables, and the index."""
