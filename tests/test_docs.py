@@ -8,7 +8,6 @@ import re
 import runpy
 import shlex
 import tomllib
-from dataclasses import fields
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 import typer
 
 import seetell
+from seetell.learn.recipes import MODEL_SETTINGS, EncoderSettings, Phase, TextSettings, TrainingSettings
 
 PACKAGE = Path(seetell.__file__).parent
 ROOT = PACKAGE.parents[1]
@@ -51,13 +51,11 @@ def dependencies() -> frozenset[str]:
 
 @cache
 def settings() -> dict[str, frozenset[str]]:
-    """The settings of each section of a recipe; those of models are what their constructors take."""
-    classes = runpy.run_path(str(PACKAGE / "learn" / "recipes" / "__init__.py"))
-    sections = {**classes["SECTIONS"], "phases": classes["Phase"]}
-    known = {name: frozenset(field.name for field in fields(kind)) for name, kind in sections.items()}
-    models = [ast.parse(path.read_text(encoding="utf-8")) for path in (PACKAGE / "learn" / "models").glob("*.py")]
-    functions = [node for model in models for node in ast.walk(model) if isinstance(node, ast.FunctionDef)]
-    known["model"] = frozenset(arg.arg for node in functions if node.name == "__init__" for arg in node.args.args)
+    """The settings of each section of a recipe; of models, those of every kind."""
+    sections = {"encoder": EncoderSettings, "text": TextSettings, "training": TrainingSettings, "phases": Phase}
+    known = {name: frozenset(kind.__struct_fields__) for name, kind in sections.items()}
+    models = [kind for kinds in MODEL_SETTINGS.values() for kind in kinds.values()]
+    known["model"] = frozenset({"kind"}.union(*(kind.__struct_fields__ for kind in models)))
     return known
 
 

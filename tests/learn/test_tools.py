@@ -5,11 +5,11 @@ import runpy
 from pathlib import Path
 
 import pytest
+from seetell.learn.export import Description, export, open_runs
 
 from seetell.bundle import Bundle
 from seetell.data import open_dataset
-from seetell.learn.export import Description, export, open_runs
-from seetell.learn.recipes import load
+from seetell.learn.recipes import load_recipe
 from seetell.learn.training.run import Run, train
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     for name in ("captions", "retrieval"):  # the tool trains the third
         recipe, sizes = STAGES[name]
-        train(load(recipe, dataset="scenes", settings=[*SMALL, *sizes]), [DATA], folder / name, accelerator="cpu")
+        train(
+            load_recipe(recipe, dataset="scenes", settings=[*SMALL, *sizes]), [DATA], folder / name, accelerator="cpu"
+        )
     return folder
 
 
@@ -95,7 +97,7 @@ def test_the_suite_is_built_and_twice_the_same(runs: Path, tmp_path: Path, capsy
 def test_a_run_says_whether_it_is_finished(runs: Path, tmp_path: Path) -> None:
     assert Run.open(runs / "captions").finished
     recipe, sizes = STAGES["tags"]
-    longer = load(recipe, dataset="scenes", settings=[*SMALL, *sizes, "phases.epochs=2"])
+    longer = load_recipe(recipe, dataset="scenes", settings=[*SMALL, *sizes, "phases.epochs=2"])
     stopped = train(longer, [DATA], tmp_path / "run", accelerator="cpu", stop=lambda state: state.epoch == 1)
     assert len(stopped.history()) == 1
     assert not stopped.finished
@@ -105,7 +107,9 @@ def test_a_run_says_whether_it_is_finished(runs: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_page_on_adapting_runs(runs: Path, tmp_path: Path) -> None:
     recipe, sizes = STAGES["tags"]
-    train(load(recipe, dataset="scenes", settings=[*SMALL, *sizes]), [DATA], tmp_path / "tags", accelerator="cpu")
+    train(
+        load_recipe(recipe, dataset="scenes", settings=[*SMALL, *sizes]), [DATA], tmp_path / "tags", accelerator="cpu"
+    )
     records = open_dataset(DATA).split("val")
     export(
         open_runs([runs / "captions", tmp_path / "tags", runs / "retrieval"]),

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from seetell.learn.export import open_runs
+from seetell.learn.export.kept import kept_of
+from seetell.learn.export.trained import check_shared
 from typer.testing import CliRunner, Result
 
 from helpers.tiny_bundles import write_tiny
@@ -16,11 +19,8 @@ from seetell.bundle import Bundle, CaptionerPart, RetryPart
 from seetell.cli import app, main
 from seetell.data import open_dataset
 from seetell.learn.encoders import Encoder
-from seetell.learn.export import open_runs
-from seetell.learn.export.kept import kept_of
-from seetell.learn.export.trained import check_shared
 from seetell.learn.models.live_encoder import LiveEncoder
-from seetell.learn.recipes import load
+from seetell.learn.recipes import load_recipe
 from seetell.learn.training.run import Run, train
 from seetell.runtime import open_model
 
@@ -43,7 +43,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("runs")
     for name, (recipe, settings) in RUNS.items():
         common = [f"encoder.name={ENCODER}", "phases.epochs=1", "phases.learning_rate=0.003", "phases.batch=8"]
-        made = load(recipe, dataset="scenes", settings=[*common, *settings])
+        made = load_recipe(recipe, dataset="scenes", settings=[*common, *settings])
         train(made, [DATA], folder / name, accelerator="cpu", root=folder / "store")
     return {name: folder / name for name in RUNS}
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from seetell.cli import app
 from seetell.decoding import Decoded
-from seetell.learn.recipes import load
+from seetell.learn.recipes import load_recipe
 from seetell.learn.tasks.captioning.predictions import PREDICTIONS, read_predictions
 from seetell.learn.tasks.captioning.sheets import (
     attention_on_things,
@@ -24,7 +24,7 @@ SETTINGS = ["encoder.name=test_efficientnet@random", "phases.epochs=1", "decodin
 
 @pytest.fixture(scope="module")
 def soft(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    recipe = load("attend-soft", dataset="scenes", settings=SETTINGS)
+    recipe = load_recipe("attend-soft", dataset="scenes", settings=SETTINGS)
     return train(recipe, ["scenes:40"], tmp_path_factory.mktemp("runs") / "soft", accelerator="cpu")
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from seetell.cli import app
 from seetell.errors import SeetellError
-from seetell.learn.recipes import Recipe, RecipeError, load
+from seetell.learn.recipes import Recipe, RecipeError, load_recipe
 from seetell.learn.tasks.captioning.decode import DecodingSettings
 from seetell.learn.tasks.captioning.task import CaptionedImages, CaptionTask
 from seetell.learn.training import checkpoints
@@ -39,7 +39,7 @@ def small(name: str, *more: str) -> Recipe:
         *SIZES[name.split("-")[0]],
         *more,
     ]
-    return load(name, dataset="scenes", settings=settings)
+    return load_recipe(name, dataset="scenes", settings=settings)
 
 
 def without_time(history: list[dict[str, Any]]) -> list[dict[str, Any]]:

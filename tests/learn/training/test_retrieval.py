@@ -17,7 +17,7 @@ from seetell.learn.encoders import Encoder
 from seetell.learn.losses import ranking_loss
 from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.models.sentences import SentenceEncoder, sentence_vocabulary
-from seetell.learn.recipes import Recipe, load
+from seetell.learn.recipes import Recipe, load_recipe
 from seetell.learn.tasks.retrieval.task import PairedImages, RetrievalTask, embed_texts
 from seetell.learn.training import checkpoints
 from seetell.learn.training.batching import Sequences
@@ -40,7 +40,7 @@ DATA = ["scenes:60"]
 
 
 def small(name: str = "fne-ph", *more: str) -> Recipe:
-    return load(name, dataset="scenes", settings=[*SMALL, *more])
+    return load_recipe(name, dataset="scenes", settings=[*SMALL, *more])
 
 
 def without_time(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -153,7 +153,7 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(whole: Run
 def test_other_recipes_train(name: str, tmp_path: Path) -> None:
     settings = [s for s in SMALL if not s.startswith("model.")] + ["phases.epochs=1"]
     settings += ["model.layers=[16, 8]"] if name.startswith("two") else ["model.dimensions=16"]
-    run = train(load(name, settings=settings), DATA, tmp_path / "run", accelerator="cpu")
+    run = train(load_recipe(name, settings=settings), DATA, tmp_path / "run", accelerator="cpu")
     assert len(run.history()) == 1
     assert np.isfinite(run.history()[0]["loss"])
 
@@ -179,7 +179,7 @@ def test_what_is_frozen_of_a_sentence_encoder_reads_each_caption_once(
     monkeypatch.setattr(SentenceEncoder, "states", counted)
     settings = ["encoder.name=test_efficientnet@random", "encoder.components=16", "phases.batch=40", "phases.epochs=2"]
     settings.append(f"model.trained_layers={trained}")
-    recipe = load("best-retrieval", settings=settings)
+    recipe = load_recipe("best-retrieval", settings=settings)
     whole = train(recipe, DATA, tmp_path / "whole", accelerator="cpu", root=tmp_path / "store")
     assert read == 5 * (48 + 6)
     taken = iter(range(100))
@@ -226,7 +226,7 @@ def test_each_pair_has_the_loss_it_would_have_alone() -> None:
     batch = (torch.randint(4, 50, (5, 4)), torch.tensor([4, 3, 2, 4, 1]), torch.randn(5, 6), torch.eye(5).bool())
 
     def loss(model: SentenceMatch) -> torch.Tensor:
-        task = RetrievalTask(model, load("best-retrieval"), captions, captions)
+        task = RetrievalTask(model, load_recipe("best-retrieval"), captions, captions)
         task.loss = ranking_loss({"kind": "contrastive", "temperature": 0.05})
         return task(batch)[0]
 

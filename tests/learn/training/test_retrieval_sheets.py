@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from seetell.cli import app
 from seetell.errors import SeetellError
-from seetell.learn.recipes import load
+from seetell.learn.recipes import load_recipe
 from seetell.learn.training.run import Run, train
 
 DATA = "scenes:40"
@@ -23,7 +23,7 @@ SMALL = [
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    recipe = load("fc7-mh", dataset="scenes", settings=SMALL)
+    recipe = load_recipe("fc7-mh", dataset="scenes", settings=SMALL)
     return train(recipe, [DATA], tmp_path_factory.mktemp("runs") / "run", accelerator="cpu")
 
 

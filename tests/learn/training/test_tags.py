@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from seetell.learn.recipes import Recipe, RecipeError, load
+from seetell.learn.recipes import Recipe, RecipeError, load_recipe
 from seetell.learn.tasks.tagging.task import TagTask
 from seetell.learn.training import checkpoints
 from seetell.learn.training.data import TrainingData
@@ -31,7 +31,7 @@ def small(name: str, *more: str) -> Recipe:
         *(["model.units=16", "model.label_dimensions=12"] if name in SEQUENCES else []),
         *more,
     ]
-    return load(name, dataset="scenes", settings=settings)
+    return load_recipe(name, dataset="scenes", settings=settings)
 
 
 def materials_of(recipe: Recipe) -> TrainingData:
@@ -156,6 +156,6 @@ def test_settings_that_are_not_there_are_refused(setting: str) -> None:
 def test_published_figures_are_those_of_the_table() -> None:
     """F1 is that of mean precision and recall, but for rounding (WARP's is 60.6 by its own P and R)."""
     for name in [*SEQUENCES, "softmax", "warp", "bce"]:
-        table = load(name).published["coco"]
+        table = load_recipe(name).published["coco"]
         p, r = table["precision"], table["recall"]
         assert table["f1_of_means"] == pytest.approx(2 * p * r / (p + r), abs=0.12), name

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from seetell.learn.export import Description, Trained, export
 from torch import nn
 
 from helpers.tiny_bundles import copy, forge
 from seetell.bundle import Bundle
 from seetell.data import open_dataset
 from seetell.errors import SeetellError
-from seetell.learn.export import Description, Trained, export
-from seetell.learn.recipes import Recipe, load
+from seetell.learn.recipes import Recipe, load_recipe
 from seetell.learn.training.run import Run, train
 from seetell.learn.training.warm_start import WarmStart, recipe_from
 from seetell.text import LABEL_SPECIALS, Vocabulary
@@ -24,11 +24,11 @@ STILL = ["phases.epochs=1", "phases.learning_rate=1e-12"]  # nothing is learned:
 
 def captions(*more: str) -> Recipe:
     sizes = ["model.units=16", "model.word_dimensions=12", "decoding.validation_images=3", "text.minimum_count=1"]
-    return load("initial", dataset="scenes", settings=[ENCODER, *POOLED, *sizes, *more])
+    return load_recipe("initial", dataset="scenes", settings=[ENCODER, *POOLED, *sizes, *more])
 
 
 def tags(*more: str) -> Recipe:
-    return load("bce", dataset="scenes", settings=[ENCODER, *more])
+    return load_recipe("bce", dataset="scenes", settings=[ENCODER, *more])
 
 
 @pytest.fixture(scope="module")
@@ -124,10 +124,10 @@ def test_sizes_and_what_is_read_need_not_be_said_again(source: str, captioner: R
     start = str({"run": captioner.path, "bundle": bundle}[source])
     recipe = recipe_from("initial", start, dataset="table", settings=["phases.epochs=1"])
     assert recipe.model == captioner.recipe.model
-    assert recipe.model != load("initial", dataset="table").model
+    assert recipe.model != load_recipe("initial", dataset="table").model
     assert recipe.encoder.name == "test_efficientnet@random"
     assert recipe.training.start_from == start
-    assert recipe.text.minimum_count == load("initial", dataset="table").text.minimum_count
+    assert recipe.text.minimum_count == load_recipe("initial", dataset="table").text.minimum_count
     assert recipe_from("initial", start, settings=["model.units=24"]).model["units"] == 24
     assert recipe_from("merge", start).model["kind"] == "merge"  # refused later, when weights are looked for
 
@@ -135,7 +135,7 @@ def test_sizes_and_what_is_read_need_not_be_said_again(source: str, captioner: R
 def test_a_bundle_without_settings_is_started_from_as_the_recipe_says(bundle: Path, tmp_path: Path) -> None:
     copied = forge(copy(bundle, tmp_path / "older"), lambda content: content["captioner"].pop("training_settings"))
     assert Bundle.open(copied).fingerprint == Bundle.open(bundle).fingerprint
-    assert recipe_from("initial", str(copied)).model == load("initial").model
+    assert recipe_from("initial", str(copied)).model == load_recipe("initial").model
     broken = forge(copy(bundle, tmp_path / "odd"), lambda content: content["captioner"].update(training_settings="[1]"))
     with pytest.raises(SeetellError, match="how it was trained"):
         recipe_from("initial", str(broken))
@@ -174,7 +174,10 @@ def test_rows_of_special_symbols() -> None:
 def test_later_stages_are_taken_over_with_the_rest(source: str, folder: Path, tmp_path: Path) -> None:
     later = ["encoder.layout=grid:3", "encoder.later_stages=true", "encoder.learning_rate=0.01", "phases.epochs=1"]
     first = train(
-        load("best-tags", dataset="scenes", settings=[ENCODER, *later]), ["scenes:40"], tmp_path / "first", root=None
+        load_recipe("best-tags", dataset="scenes", settings=[ENCODER, *later]),
+        ["scenes:40"],
+        tmp_path / "first",
+        root=None,
     )
     start = tmp_path / "first"
     if source == "bundle":
