@@ -24,6 +24,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from seetell.learn.reproduction.page import Command, Heading, Page, Paragraph, Table, markdown
 
 from seetell.bundle import Bundle, Score, write_bundle

@@ -1,15 +1,15 @@
-"""Untrained models on a tiny untrained network: all that exporting needs, in seconds."""
+"""Untrained models on a tiny untrained encoder: all that exporting needs, in seconds."""
 
 from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
-from seetell.learn.export import Trained
 
 from seetell.learn.encoders import Encoder
 from seetell.learn.encoders.layouts import taken_apart
 from seetell.learn.encoders.transform import FullNetworkTransform, LevelsBelow, Standardise
+from seetell.learn.exporting import Trained
 from seetell.learn.models import ModelInputs, build
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.sentences import SentenceEncoder
@@ -47,7 +47,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
 
 
 def photographs(count: int = 6) -> list[Image.Image]:
-    """Images that are not all alike."""
+    """Images that differ from each other."""
     random = np.random.default_rng(5)
     made = []
     for _ in range(count):

@@ -5,12 +5,13 @@ import runpy
 from pathlib import Path
 
 import pytest
-from seetell.learn.export import Description, export, open_runs
 
 from seetell.bundle import Bundle
 from seetell.data import open_dataset
+from seetell.learn.exporting import Description, export, open_runs
 from seetell.learn.recipes import load_recipe
-from seetell.learn.training.run import Run, train
+from seetell.learn.training.run import Run
+from seetell.learn.training.train import train
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["encoder.name=test_efficientnet@random", "encoder.view=whole", "phases.epochs=1"]
@@ -30,9 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     for name in ("captions", "retrieval"):  # the tool trains the third
         recipe, sizes = STAGES[name]
-        train(
-            load_recipe(recipe, dataset="scenes", settings=[*SMALL, *sizes]), [DATA], folder / name, accelerator="cpu"
-        )
+        train(load_recipe(recipe, dataset="scenes", settings=[*SMALL, *sizes]), [DATA], folder / name, device="cpu")
     return folder
 
 
@@ -98,18 +97,16 @@ def test_a_run_says_whether_it_is_finished(runs: Path, tmp_path: Path) -> None:
     assert Run.open(runs / "captions").finished
     recipe, sizes = STAGES["tags"]
     longer = load_recipe(recipe, dataset="scenes", settings=[*SMALL, *sizes, "phases.epochs=2"])
-    stopped = train(longer, [DATA], tmp_path / "run", accelerator="cpu", stop=lambda state: state.epoch == 1)
+    stopped = train(longer, [DATA], tmp_path / "run", device="cpu", stop=lambda state: state.epoch == 1)
     assert len(stopped.history()) == 1
     assert not stopped.finished
-    assert train(longer, [DATA], tmp_path / "run", resume=True, accelerator="cpu").finished
+    assert train(longer, [DATA], tmp_path / "run", resume=True, device="cpu").finished
 
 
 @pytest.mark.slow
 def test_the_page_on_adapting_runs(runs: Path, tmp_path: Path) -> None:
     recipe, sizes = STAGES["tags"]
-    train(
-        load_recipe(recipe, dataset="scenes", settings=[*SMALL, *sizes]), [DATA], tmp_path / "tags", accelerator="cpu"
-    )
+    train(load_recipe(recipe, dataset="scenes", settings=[*SMALL, *sizes]), [DATA], tmp_path / "tags", device="cpu")
     records = open_dataset(DATA).split("val")
     export(
         open_runs([runs / "captions", tmp_path / "tags", runs / "retrieval"]),

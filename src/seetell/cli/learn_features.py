@@ -16,7 +16,7 @@ def features(
     encoder: Annotated[
         str,
         typer.Option(
-            help="A timm network, optionally with its weights after an @: a file, or `hub` to download them. For example "
+            help="A timm network, optionally with its weights after an @: a file, or `hub` to download them; "
             "vgg16@vgg16.safetensors, resnet50@hub."
         ),
     ] = "tf_efficientnet_lite2",

@@ -9,8 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from seetell.errors import did_you_mean
-from seetell.learn.recipes.recipe import BudgetName, Recipe, RecipeError, read_recipe
+from seetell.errors import RecipeError, did_you_mean
+from seetell.learn.recipes.recipe import BudgetName, Recipe, read_recipe
 
 BUDGETS: tuple[str, ...] = get_args(BudgetName)
 OVERRIDES = ("dataset", "budget")  # tables whose settings apply to one dataset, or one budget

@@ -119,7 +119,7 @@ class RowRecord(Settings, frozen=True, kw_only=True):
         return stem(self.row, self.dataset, self.seed)
 
     @property
-    def flatten_metrics(self) -> dict[str, float]:
+    def flat(self) -> dict[str, float]:
         """All figures of the row by name, including its cost."""
         figures = {**flatten_metrics(self.metrics), "seconds": self.seconds, "epochs": float(len(self.history))}
         trained = sum(epoch["seconds"] for epoch in self.history)
