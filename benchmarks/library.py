@@ -77,7 +77,7 @@ def over_http(library: Path, texts: Sequence[str]) -> dict[str, float]:
         connection = http.client.HTTPConnection("127.0.0.1", int(match[1]))
 
         def ask(text: str) -> None:
-            connection.request("GET", f"/api/search?q={quote(text)}&limit=10")
+            connection.request("GET", f"/api/v1/search?q={quote(text)}&limit=10")
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
             answer.read()

@@ -28,12 +28,13 @@ def main() -> None:
     seconds, captions = dict.fromkeys(VARIANTS, 0.0), {variant: list[str]() for variant in VARIANTS}
     with open_model(options.model, threads=1) as model:
         captioner = model.captioner
-        below = captioner.retry_below
+        generator = captioner._generator  # retrying is part of the model, not an option of a call
+        below = generator.retry_below
         list(captioner(paths[:2]))  # loads everything
         for begin in range(0, len(paths), PART):
             part = paths[begin : begin + PART]
             for variant, (rerank_weight, retry) in VARIANTS.items():
-                captioner.retry_below = below if retry else -math.inf
+                generator.retry_below = below if retry else -math.inf
                 before = time.process_time()
                 captions[variant] += [each.text for each in captioner(part, rerank_weight=rerank_weight)]
                 seconds[variant] += time.process_time() - before

@@ -6,10 +6,10 @@
         --out docs/results/rows/costs.json
 
 Records contain training times of different, shared machines. Here every row trains for a few batches of each phase with
-its own recipe; all rows take turns, so that other load affects all, and processor time is measured. The time of a phase is
-that of a batch times their number. Validation is not included, and features are stored beforehand. Captioners generate
-captions of ten words, the length of trained ones, with random weights, also in phases that reward captions. The reference
-is the row of each table that is cheapest to train.
+its own recipe; all rows take turns, so that other load affects all, and processor time is measured. The time of a phase
+is that of a batch times their number. Validation is not included, and features are stored beforehand. Captioners
+generate captions of ten words, the length of trained ones, with random weights, also in phases that reward captions.
+The reference is the row of each table that is cheapest to train.
 """
 
 import argparse

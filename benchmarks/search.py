@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from seetell.library.search.spaces import FEW, Spaces
+from seetell.library.search.vector_index import EXACT_LIMIT, VectorIndex
 from seetell.library.search.vectors import top
-from seetell.library.storage import store
 from seetell.library.storage.database import Database
+from seetell.library.storage.rows import set_meta
 
 CHUNK = 10_000
 K = 10
@@ -53,10 +53,10 @@ def filled(folder: Path, count: int, dimensions: int) -> Database:
     database = Database(folder)
     with database.write() as connection:
         connection.execute(
-            "INSERT INTO bundles (fingerprint, name, place, kinds, similarity, dimensions) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO models (fingerprint, name, path, kinds, similarity, dimensions) VALUES (?, ?, ?, ?, ?, ?)",
             ("0" * 64, "benchmark", "", "retriever", "cosine", dimensions),
         )
-        store.set_meta(connection, "bundle", 1)
+        set_meta(connection, "model", 1)
     number = 0
     for chunk in embeddings(count, dimensions):
         with database.write() as connection:
@@ -66,7 +66,7 @@ def filled(folder: Path, count: int, dimensions: int) -> Database:
                     "INSERT INTO images VALUES (?, ?, 1, 1, 1, 0, 0, '')", (number, number.to_bytes(16, "big"))
                 )
                 connection.execute(
-                    "INSERT INTO told (image, bundle, caption, tags, vector) VALUES (?, 1, '', '[]', ?)",
+                    "INSERT INTO predictions (image, model, caption, tags, vector) VALUES (?, 1, '', '[]', ?)",
                     (number, row.tobytes()),
                 )
     return database
@@ -90,12 +90,12 @@ def resident() -> int:
 def measure(folder: Path, count: int, dimensions: int, queries: np.ndarray) -> dict[str, Any]:
     shutil.rmtree(folder, ignore_errors=True)
     database = filled(folder, count, dimensions)
-    spaces = Spaces(database)
+    vectors = VectorIndex(database)
     begin, busy = time.perf_counter(), time.process_time()
-    indexed = spaces.refresh_index()
+    indexed = vectors.refresh()
     build = {"build_s": round(time.perf_counter() - begin, 1), "build_cpu_s": round(time.process_time() - busy, 1)}
     begin = time.perf_counter()
-    space = spaces.current()
+    space = vectors.current()
     assert space is not None
     opened = round(time.perf_counter() - begin, 2)
     found, ours = timed(lambda question: space.nearest(question, K)[0], queries)
@@ -127,7 +127,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True, help="for the databases; emptied")
     options = parser.parse_args()
     queries = questions(options.questions, options.dimensions)
-    print(json.dumps({"dimensions": options.dimensions, "questions": options.questions, "all_compared_up_to": FEW}))
+    print(
+        json.dumps(
+            {"dimensions": options.dimensions, "questions": options.questions, "all_compared_up_to": EXACT_LIMIT}
+        )
+    )
     for count in options.sizes:
         print(json.dumps(measure(options.folder / str(count), count, options.dimensions, queries)), flush=True)
         shutil.rmtree(options.folder / str(count), ignore_errors=True)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from samples import SAMPLES, Sample, copy_samples
 
-from seetell.figures.attention import Told, attention_sheet
+from seetell.figures.attention import AttendedCaption, attention_sheet
 from seetell.figures.sheet import Cell, contact_sheet, save_image
 from seetell.images import decode
 from seetell.library import Library, LibraryImage
@@ -37,7 +37,7 @@ def main(
     photographs = out / "photographs"
     files = copy_samples(samples, photographs)
     shutil.rmtree(out / "library", ignore_errors=True)  # an earlier demo may have used another model
-    with Library.open(out / "library", bundle=model) as library:
+    with Library.open(out / "library", model=model) as library:
         library.update([photographs])
         images = [image for file in files if (image := library.find(file)) is not None]
         for image in images:
@@ -72,7 +72,7 @@ def attention_of(model: Model, file: Path) -> Image.Image:
     if best.attention is None:
         return contact_sheet([Cell(image, best.text)])
     box = model.preparation.visible_box(image.size)
-    return attention_sheet(image, [Told(best.words, best.attention)], box=box)
+    return attention_sheet(image, [AttendedCaption(best.words, best.attention)], box=box)
 
 
 if __name__ == "__main__":

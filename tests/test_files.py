@@ -1,13 +1,14 @@
 """Atomic writes, folder scans, safe CSV."""
 
 import csv
+import io
 import os
 from pathlib import Path
 
 import pytest
 
 from seetell.errors import DatasetError
-from seetell.files import csv_row, is_below, replacing, scan, write_file
+from seetell.files import content_hash, csv_row, is_below, replacing, scan, stream_hash, write_file
 
 
 def jpegs(name: str) -> bool:
@@ -63,3 +64,9 @@ def test_below() -> None:
     assert is_below("/a", "/a")
     assert is_below("/a", "/")
     assert not is_below("/ab", "/a")
+
+
+def test_a_stream_has_the_hash_of_its_content() -> None:
+    data = bytes(range(256)) * 10_000  # several chunks
+    assert stream_hash(io.BytesIO(data)) == content_hash(data)
+    assert len(content_hash(b"")) == 16

@@ -1,4 +1,4 @@
-"""Progress: what watchers are told."""
+"""Progress: the events that watchers get."""
 
 import time
 
@@ -18,20 +18,20 @@ def test_events_count_up_and_end_once() -> None:
     assert "fine" in str(seen[-1])
 
 
-def test_the_end_is_told_when_the_work_fails() -> None:
+def test_a_task_finishes_when_the_work_fails() -> None:
     seen: list[Event] = []
     with pytest.raises(ValueError, match="broken"), Progress(seen.append).task("Encoding"):
         raise ValueError("broken")
     assert seen[-1].finished
 
 
-def test_rate_leaves_out_what_was_there_before() -> None:
+def test_the_rate_excludes_what_was_done_before() -> None:
     event = Event("Encoding", "images", done=90, total=100, seconds=2.0, skipped=80)
     assert event.rate == 5
     assert event.seconds_left == 2
 
 
-def test_nothing_is_said_of_the_time_left_before_anything_is_done() -> None:
+def test_the_time_left_is_unknown_before_anything_is_done() -> None:
     assert Event("Encoding", "images", done=0, total=100, seconds=1.0).seconds_left is None
     assert Event("Encoding", "images", done=3, total=None, seconds=1.0).seconds_left is None
 
@@ -46,7 +46,7 @@ def test_log_lines_are_few() -> None:
     assert "100/100" in lines[-1]
 
 
-def test_silent_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_silent_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with SILENT.task("Encoding", total=1) as task:
         task.advance()
     assert capsys.readouterr() == ("", "")

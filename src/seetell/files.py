@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
+from typing import IO
 
 from seetell.errors import SeetellError
 
@@ -54,6 +55,17 @@ def write_file(
 def content_hash(data: bytes) -> bytes:
     """The 16 bytes by which content is known: BLAKE2b of a file's bytes."""
     return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def stream_hash(file: IO[bytes]) -> bytes:
+    """`content_hash` of an open binary file, which is read to its end in chunks."""
+    digest = hashlib.blake2b(digest_size=16)
+    while chunk := file.read(_CHUNK):
+        digest.update(chunk)
+    return digest.digest()
+
+
+_CHUNK = 1 << 20
 
 
 def csv_row(values: Sequence[object], *, end: str = "") -> str:

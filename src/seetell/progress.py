@@ -55,7 +55,7 @@ class Watcher(Protocol):
     def __call__(self, event: Event, /) -> None: ...
 
 
-class Task:
+class ProgressTask:
     """A piece of work under way; made by `Progress.task`."""
 
     def __init__(self, name: str, unit: str, total: int | None, watcher: Watcher, skipped: int = 0) -> None:
@@ -99,9 +99,11 @@ class Progress:
         self._write(line)
 
     @contextmanager
-    def task(self, name: str, *, total: int | None = None, unit: str = "items", skipped: int = 0) -> Iterator[Task]:
+    def task(
+        self, name: str, *, total: int | None = None, unit: str = "items", skipped: int = 0
+    ) -> Iterator[ProgressTask]:
         """Open a task; `skipped` of the total was done by an earlier run."""
-        task = Task(name, unit, total, self._watcher, skipped)
+        task = ProgressTask(name, unit, total, self._watcher, skipped)
         try:
             yield task
         finally:

@@ -18,7 +18,6 @@ import seetell
 from helpers.tiny_bundles import write_tiny
 from seetell.cli import app
 from seetell.errors import SeetellError
-from seetell.library import Library
 from seetell.web import bind
 from seetell.web.server import page_url
 
@@ -95,9 +94,9 @@ def test_a_remote_address_has_a_token(serving: tuple[subprocess.Popen[str], str]
 def test_mistakes_are_reported_before_anything_is_created(photos: Path, tmp_path: Path) -> None:
     for arguments, message in {
         (str(photos / "none"),): "no such folder",
-        ("--model", "tinny"): "Did you mean tiny",
+        ("--model", "tinny"): "Did you mean 'tiny'",
         ("--host", "0.0.0.0", "--token", "short"): "shorter than 16",
-        (str(photos),): "no built-in bundle",
+        (str(photos),): "no built-in model",
     }.items():
         result = CliRunner().invoke(app, ["serve", *arguments])
         assert isinstance(result.exception, SeetellError), result.output

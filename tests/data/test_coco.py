@@ -148,7 +148,7 @@ def test_a_test_from_the_validation_images(write: Write, image_files: ImageFiles
         coco(tmp_path, test="5k")
 
 
-def test_what_cannot_be_read_is_said(write: Write, image_files: ImageFiles, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported(write: Write, image_files: ImageFiles, tmp_path: Path) -> None:
     for options, words in (
         ({"year": "2015"}, "year=2014 or year=2017"),
         ({"test": "2k"}, "test=1k or test=5k"),

@@ -1,15 +1,15 @@
-"""Attention overlays light the place that was looked at, and no other."""
+"""Attention overlays are bright where the attention was, and nowhere else."""
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from seetell.figures.attention import DARK, Told, attention_sheet, light, overlay
+from seetell.figures.attention import DARK, AttendedCaption, attention_sheet, light, overlay
 
 
-def at(place: int, places: int = 81) -> np.ndarray:
-    weights = np.zeros(places)
-    weights[place] = 1.0
+def at(cell: int, cells: int = 81) -> np.ndarray:
+    weights = np.zeros(cells)
+    weights[cell] = 1.0
     return weights
 
 
@@ -49,8 +49,8 @@ def test_even_attention_darkens_nothing_and_none_everything() -> None:
 
 def test_a_sheet_has_a_panel_a_word_for_each_caption() -> None:
     image = Image.new("RGB", (60, 60), (0, 200, 0))
-    soft = Told(["a", "dog", "runs"], np.stack([at(0), at(40), at(80)]), np.array([0.1, 0.9, 0.5]), "soft")
-    hard = Told(["a", "dog"], np.stack([at(0), at(40)]), name="hard")
+    soft = AttendedCaption(["a", "dog", "runs"], np.stack([at(0), at(40), at(80)]), np.array([0.1, 0.9, 0.5]), "soft")
+    hard = AttendedCaption(["a", "dog"], np.stack([at(0), at(40)]), name="hard")
     one, both = attention_sheet(image, [soft], columns=4), attention_sheet(image, [soft, hard], columns=4)
     assert both.height > 1.5 * one.height
     assert np.array_equal(np.asarray(both)[: one.height, : one.width], np.asarray(one))
@@ -60,6 +60,6 @@ def test_a_sheet_has_a_panel_a_word_for_each_caption() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="2 words"):
-        Told(["a", "dog"], np.zeros((3, 81)))
+        AttendedCaption(["a", "dog"], np.zeros((3, 81)))
     with pytest.raises(ValueError, match="square"):
-        Told(["a"], np.zeros((1, 80)))
+        AttendedCaption(["a"], np.zeros((1, 80)))

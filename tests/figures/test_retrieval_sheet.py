@@ -12,8 +12,8 @@ from PIL import Image
 
 from seetell.data import Record
 from seetell.errors import ImageError
-from seetell.evaluation.alike import Mark, Marked
 from seetell.evaluation.retrieval_sheet import EmbeddedSplit, Sheet, retrieval_sheets
+from seetell.evaluation.word_matches import Mark, MarkedText
 from seetell.figures import retrieval_page, retrieval_sheet
 from seetell.figures.retrieval_page import DARK_INK, DARK_MEANINGS, DARK_PAPER, DARK_RIGHT, DARK_WRONG
 from seetell.figures.retrieval_sheet import MEANINGS, RIGHT, WRONG, draw_sheet
@@ -53,7 +53,9 @@ def sheets() -> dict[str, Sheet]:
     ]
     captions = [caption for record in records for caption in record.captions]
     random = np.random.default_rng(1)
-    split = EmbeddedSplit(records, captions, random.normal(size=(3, 5)), random.normal(size=(4, 5)), np.array([0, 0, 1, 2]))
+    split = EmbeddedSplit(
+        records, captions, random.normal(size=(3, 5)), random.normal(size=(4, 5)), np.array([0, 0, 1, 2])
+    )
     vectors = WordVectors(["dog", "puppy", "cat"], np.array([[1, 0], [0.9, 0.3], [0, 1]], dtype=np.float32))
     return retrieval_sheets(split, vectors, count=3, k=3)
 
@@ -155,7 +157,7 @@ def test_the_image_shows_queries_verdicts_and_marks(sheets: dict[str, Sheet]) ->
 def test_marks_lie_under_their_words() -> None:
     text = "the orange hat " * 6 + "dog"
     at = text.index("dog")
-    image = retrieval_sheet._text(Marked(text, (Mark(at, at + 3, 2),)), 200)
+    image = retrieval_sheet._text(MarkedText(text, (Mark(at, at + 3, 2),)), 200)
     pixels = np.asarray(image)
     rows, columns = np.nonzero((pixels == MEANINGS[2]).all(2))
     assert rows.min() > image.height - retrieval_sheet.LINE  # in the last line alone
@@ -165,7 +167,7 @@ def test_marks_lie_under_their_words() -> None:
 
 def test_meanings_of_one_colour_differ_in_the_style_of_their_line() -> None:
     def gaps(meaning: int) -> int:
-        image = np.asarray(retrieval_sheet._text(Marked("wheelbarrow", (Mark(0, 11, meaning),)), 200))
+        image = np.asarray(retrieval_sheet._text(MarkedText("wheelbarrow", (Mark(0, 11, meaning),)), 200))
         line = (image == MEANINGS[0]).all(2).any(0)
         return int(np.count_nonzero(np.diff(line.astype(int), prepend=0) == 1)) - 1
 

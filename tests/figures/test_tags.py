@@ -10,8 +10,8 @@ def test_frames_say_what_is_right() -> None:
         return Image.new("RGB", (100, 100), (90, 90, 90))
 
     sheets = [
-        tag_sheet([TaggedImage(grey, labels, told)], "")
-        for labels, told in ((["dog", "cat"], ["cat", "dog"]), (["dog"], ["cat"]), (["dog"], []))
+        tag_sheet([TaggedImage(grey, labels, predicted)], "")
+        for labels, predicted in ((["dog", "cat"], ["cat", "dog"]), (["dog"], ["cat"]), (["dog"], []))
     ]
     colours = [{colour for _, colour in sheet.getcolors(1 << 20)} for sheet in sheets]
     assert [RIGHT in found for found in colours] == [True, False, False]

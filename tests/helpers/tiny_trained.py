@@ -1,4 +1,4 @@
-"""Untrained models on a tiny untrained network: all that exporting needs, in seconds."""
+"""Untrained models on a tiny untrained encoder: all that exporting needs, in seconds."""
 
 from typing import Any
 
@@ -9,10 +9,13 @@ from PIL import Image
 from seetell.learn.encoders import Encoder
 from seetell.learn.encoders.layouts import taken_apart
 from seetell.learn.encoders.transform import FullNetworkTransform, LevelsBelow, Standardise
-from seetell.learn.export import Trained
-from seetell.learn.models import build
+from seetell.learn.exporting import Trained
+from seetell.learn.models import ModelInputs, build
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.sentences import SentenceEncoder
+from seetell.learn.recipes import read_model_settings
+from seetell.learn.recipes.recipe import DECODING
+from seetell.settings import read
 from seetell.text import LABEL_SPECIALS, Vocabulary
 
 WORDS = [f"word{number}" for number in range(40)]
@@ -44,7 +47,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
 
 
 def photographs(count: int = 6) -> list[Image.Image]:
-    """Images that are not all alike."""
+    """Images that differ from each other."""
     random = np.random.default_rng(5)
     made = []
     for _ in range(count):
@@ -83,12 +86,13 @@ def make(name: str, encoder: Encoder, seed: int = 0) -> Trained:
         given["vectors"] = torch.randn(len(vocabulary), 9)
     if name == "sentence-match":
         given["sentences"] = SentenceEncoder(len(vocabulary), width=8, layers=2, heads=2, inner=16, positions=64)
-    model = build(settings, **given).eval()
+    model = build(read_model_settings(settings), ModelInputs(**given)).eval()
     if isinstance(model, Scorer):
         model.thresholds.copy_(torch.linspace(-0.3, 0.3, len(LABELS)))
     for parameter in model.parameters():  # untrained, all words are about equally probable: make some more so
         parameter.data.mul_(2.0)
     if kind == "captioner":
         model.output.bias.data[vocabulary.end] -= 5  # captions of some words
+    how = read(DECODING[{"captioner": "captioning", "retriever": "retrieval", "tagger": "tagging"}[kind]], decoding)
     tokenizer = "pieces" if name == "sentence-match" else "words"
-    return Trained(name, kind, model, vocabulary, encoder, encoder.preparation(), spec, tokenizer, decoding)
+    return Trained(name, kind, model, vocabulary, encoder, encoder.preparation(), spec, tokenizer, how)

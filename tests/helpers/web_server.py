@@ -15,7 +15,7 @@ from PIL import Image
 
 from seetell.library import Library
 from seetell.web import Access, Site, bind
-from seetell.web.server import Server
+from seetell.web.server import SiteServer
 
 COLOURS = {"red": (230, 30, 30), "green": (30, 230, 30), "blue": (30, 30, 230)}
 
@@ -76,7 +76,7 @@ def run_server(library: Library, access: Access | None = None) -> Iterator[Runni
     """Serve a library, by default with the access rules of loopback."""
     listener = bind("127.0.0.1", 0)
     site = Site(library, access or Access.for_host("127.0.0.1"))
-    server = Server(site)
+    server = SiteServer(site)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     running = RunningServer(site, listener.getsockname()[1])

@@ -6,7 +6,7 @@ import pytest
 
 from helpers.sample_records import sample
 from seetell.data import open_dataset
-from seetell.learn.recipes import load
+from seetell.learn.recipes import load_recipe
 from seetell.learn.reproduction.claims import CLAIMS
 from seetell.learn.reproduction.pages.captions import CaptionRow, caption_blocks, example_captions
 from seetell.learn.reproduction.pages.overview import write_results
@@ -23,7 +23,7 @@ SMALL = ["encoder.name=test_efficientnet@random", "phases.epochs=1", "decoding.m
 def test_rows_are_caption_recipes(name: str) -> None:
     for row in table(name).rows:
         if row.recipe:
-            assert load(row.recipe, dataset="flickr8k").task == "captioning"
+            assert load_recipe(row.recipe, dataset="flickr8k").task == "captioning"
 
 
 def test_rows_without_training_and_rows_tested_again(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from seetell.errors import SeetellError
 from seetell.figures.page import Command, Figure, Heading, Page, Paragraph, Table
-from seetell.learn.recipes import Recipe, load
+from seetell.learn.recipes import Recipe, load_recipe
 from seetell.learn.reproduction.claims import full_network_claims, negatives_claims, start_claims
 from seetell.learn.reproduction.pages.overview import write_results
 from seetell.learn.reproduction.records import RowRecord
@@ -81,8 +81,10 @@ def test_seeds_and_starts(tmp_path: Path) -> None:
 
 def test_when_training_has_started() -> None:
     """Above 10 in any epoch; after a curriculum, still above it in the tenth epoch of the maximum."""
-    plain = load("table5-fc7-moe-bl")
-    after = load("table5-fc7-moe-bl", settings=table("vilalta-table5").row("table5-fc7-moe-bl-curriculum").settings)
+    plain = load_recipe("table5-fc7-moe-bl")
+    after = load_recipe(
+        "table5-fc7-moe-bl", settings=table("vilalta-table5").row("table5-fc7-moe-bl-curriculum").settings
+    )
 
     def outcome(recipe: Recipe, *scores: float) -> tuple[bool, dict[str, float]]:
         phase = len(recipe.phases)
@@ -134,9 +136,9 @@ def test_every_row_of_a_table_can_be_run(name: str) -> None:
         if row.recipe:
             files = dict.fromkeys(row.needs, "FILE")
             settings = [setting.format(**files) if row.needs else setting for setting in row.settings]
-            recipe = load(row.recipe, dataset=TABLES[name].published_on, settings=settings)
+            recipe = load_recipe(row.recipe, dataset=TABLES[name].published_on, settings=settings)
             assert recipe.name == row.recipe
-            assert recipe != load(row.recipe, dataset=TABLES[name].published_on) or not row.settings, row.name
+            assert recipe != load_recipe(row.recipe, dataset=TABLES[name].published_on) or not row.settings, row.name
         assert {row.starts_from, row.tests} <= {"", *rows}
         assert row.runs or row.published
     assert set(TABLES[name].headline) <= rows.keys()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from seetell.learn.recipes import load
+from seetell.learn.recipes import load_recipe
 from seetell.learn.reproduction.claims import sequence_claims
 from seetell.learn.reproduction.pages.overview import write_results
 from seetell.learn.reproduction.records import RowRecord
@@ -23,7 +23,7 @@ SMALL = [
 
 def test_rows_are_tag_recipes_with_the_published_figures() -> None:
     rows = [row for row in table("ren-table3").rows if not row.part]
-    assert {load(row.recipe, dataset="coco").task for row in rows if row.recipe} == {"tagging"}
+    assert {load_recipe(row.recipe, dataset="coco").task for row in rows if row.recipe} == {"tagging"}
     found = {row.name: published(row, "coco").get("f1_of_means") for row in rows}
     assert len(found) == 11
     assert [name for name, f1 in found.items() if f1 is None] == ["best-tags"]

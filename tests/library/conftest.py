@@ -1,4 +1,4 @@
-"""Libraries of tiny images, told by the tiny bundle of tests/tiny_bundles.py."""
+"""Libraries of tiny images, described by the tiny bundles of `helpers/tiny_bundles.py`."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,8 +22,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle without a captioner that knows what the words red, green and blue mean: their embeddings are the
-    colours."""
+    """A model without a captioner that knows the words red, green and blue: their embeddings are the colours."""
     heads = ("tagger", "retriever")
     words = np.zeros((12, tiny_bundles.DIMENSIONS), np.float32)
     words[4:7, :3] = np.eye(3)
@@ -54,17 +53,17 @@ def paint(tmp_path: Path) -> Painter:
 @pytest.fixture
 def photos(paint: Painter, tmp_path: Path) -> Path:
     """Four of each colour, in a folder of its own."""
-    for place, (name, colour) in enumerate(
+    for index, (name, colour) in enumerate(
         {"red": (230, 30, 30), "green": (30, 230, 30), "blue": (30, 30, 230)}.items()
     ):
         for number in range(4):
-            paint(f"{name}/{number}.png", colour, seed=10 * place + number)
+            paint(f"{name}/{number}.png", colour, seed=10 * index + number)
     return tmp_path / "photos"
 
 
 @pytest.fixture
 def library(tmp_path: Path, colours: Path, photos: Path) -> Iterator[Library]:
     """The twelve photos, indexed."""
-    with Library.open(tmp_path / "library", bundle=colours) as opened:
+    with Library.open(tmp_path / "library", model=colours) as opened:
         opened.update([photos])
         yield opened

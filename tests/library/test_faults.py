@@ -15,24 +15,25 @@ from pathlib import Path
 import pytest
 
 from seetell.library import DamagedError, Library, LibraryError
-from seetell.library.indexing.pending import PendingFile
+from seetell.library.indexing import describing, update
+from seetell.library.indexing.messages import PendingFile
 from seetell.library.storage import database
 
 Painter = Callable[..., Path]
 
-# Indexes, and says how much is done; then edits one image after another for as long as it lives.
+# Indexes and reports its progress; then edits one image after another for as long as it lives.
 CHILD = """
 import sys
 from seetell.library import Library
 from seetell.progress import Progress
-library, bundle, photos, again = sys.argv[1:]
-with Library.open(library, bundle=bundle or None) as opened:
-    tell = Progress(lambda event: print("done", event.task, event.done, flush=True))
+library, model, photos, again = sys.argv[1:]
+with Library.open(library, model=model or None) as opened:
+    progress = Progress(lambda event: print("done", event.task, event.done, flush=True))
     print("ready", flush=True)
     if again:
-        opened.reindex(again, progress=tell)
+        opened.reindex(again, progress=progress)
     else:
-        opened.update([photos], progress=tell)
+        opened.update([photos], progress=progress)
     for image in opened.images(limit=10000):
         opened.edit(image.id, caption=f"edited {image.hash}")
         print("edited", image.hash, flush=True)
@@ -40,7 +41,7 @@ with Library.open(library, bundle=bundle or None) as opened:
 
 
 def run_and_kill(library: Path, bundle: Path | str, photos: Path, again: Path | str, after: float) -> list[str]:
-    """What the child said before it was killed, `after` seconds after it was ready."""
+    """The output of the child before it was killed, `after` seconds after it was ready."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(library), str(bundle), str(photos), str(again)],
         stdout=subprocess.PIPE,
@@ -66,14 +67,14 @@ def run_and_kill(library: Path, bundle: Path | str, photos: Path, again: Path | 
     return lines
 
 
-def check_after_kill(path: Path, said: list[str]) -> None:
+def check_after_kill(path: Path, output: list[str]) -> None:
     with Library.open(path) as library:
-        assert library.verify() == []
-        done = [int(line.split()[-1]) for line in said if line.startswith("done Indexing")]
+        assert library.check() == []
+        done = [int(line.split()[-1]) for line in output if line.startswith("done Indexing")]
         info = library.info()
-        assert info.files >= max(done, default=0)  # what was said to be done is there
+        assert info.files >= max(done, default=0)  # everything reported as done is there
         captions = {image.hash: image.caption for image in library.images(limit=10_000)}
-        for line in said:
+        for line in output:
             if line.startswith("edited"):
                 assert captions[line.split()[1]] == f"edited {line.split()[1]}"
 
@@ -85,17 +86,17 @@ def kill_again_and_again(tmp_path: Path, paint: Painter, bundle: Path, colours: 
     photos, library = photo.parents[1], tmp_path / "library"
     chance = random.Random(seed)
     for round_ in range(kills):
-        moving = round_ >= kills // 2  # the second half moves to the other bundle and back
+        moving = round_ >= kills // 2  # the second half moves to the other model and back
         again = (bundle, colours)[round_ % 2] if moving else ""
-        said = run_and_kill(library, "" if moving else bundle, photos, again, chance.uniform(0, 1.5))
+        output = run_and_kill(library, "" if moving else bundle, photos, again, chance.uniform(0, 1.5))
         if (library / "library.db").exists():
-            check_after_kill(library, said)
+            check_after_kill(library, output)
     with Library.open(library) as opened:
         opened.update([photos])
         opened.reindex(colours)
         assert opened.info().images == count
-        assert opened.info().coming == ""
-        assert opened.verify() == []
+        assert opened.info().next_model == ""
+        assert opened.check() == []
     assert not list(library.glob("damaged-*"))
 
 
@@ -130,16 +131,16 @@ def test_a_full_disk_keeps_what_is_finished(
         photo = paint(f"{number}.png", seed=number)
     with monkeypatch.context() as patch:
         limit_pages(patch, 3, tmp_path)
-        with Library.open(tmp_path / "library", bundle=bundle) as library:
+        with Library.open(tmp_path / "library", model=bundle) as library:
             with pytest.raises(LibraryError, match=r"disk is full.*Free some space"):
                 library.update([photo.parent])
             done = library.info().images
             assert 0 < done < 200
-            assert library.verify() == []
+            assert library.check() == []
             assert len(library.search("red", k=3)) == 3
     with Library.open(tmp_path / "library") as library:
-        assert library.update().told == 200 - done
-        assert library.verify() == []
+        assert library.update().indexed == 200 - done
+        assert library.check() == []
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -154,42 +155,42 @@ def test_an_edit_that_cannot_be_kept_is_refused(library: Library) -> None:
 def test_images_that_vanish_or_change_while_they_are_read(
     tmp_path: Path, bundle: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real_hash, real_read = PendingFile.take_hash, PendingFile.read
+    real_hash, real_read = update.hash_file, describing.read_image
 
-    def vanishes_before(file: PendingFile) -> None:
-        if file.path.endswith(os.path.join("red", "0.png")):
-            os.unlink(file.path)
-        real_hash(file)
+    def vanishes_before(path: str) -> PendingFile:
+        if path.endswith(os.path.join("red", "0.png")):
+            os.unlink(path)
+        return real_hash(path)
 
-    def vanishes_between(file: PendingFile) -> object:
+    def vanishes_between(file: PendingFile, at_least: int) -> object:
         if file.path.endswith(os.path.join("red", "1.png")):
             os.unlink(file.path)
         if file.path.endswith(os.path.join("red", "2.png")):
             shutil.copy(photos / "blue" / "0.png", file.path)
-        return real_read(file)
+        return real_read(file, at_least)
 
-    monkeypatch.setattr(PendingFile, "take_hash", vanishes_before)
-    monkeypatch.setattr(PendingFile, "read", vanishes_between)
-    with Library.open(tmp_path / "library", bundle=bundle) as library:
+    monkeypatch.setattr(update, "hash_file", vanishes_before)
+    monkeypatch.setattr(describing, "read_image", vanishes_between)
+    with Library.open(tmp_path / "library", model=bundle) as library:
         report = library.update([photos])
-        assert report.told == 9
+        assert report.indexed == 9
         assert [Path(problem.path).name for problem in report.problems] == ["2.png"]
         assert "changed while it was read" in report.problems[0].reason
-        assert library.verify() == []
+        assert library.check() == []
         monkeypatch.undo()
-        assert library.update().linked == 1
+        assert library.update().moved == 1
         assert library.info().unreadable == 0
 
 
-def test_a_second_indexer_is_sent_away_but_may_search(library: Library, photos: Path) -> None:
+def test_a_second_indexer_is_refused_but_may_search(library: Library, photos: Path) -> None:
     with Library.open(library.path) as other:
         inside = threading.Event()
         done = threading.Event()
 
         def hold() -> None:
-            from seetell.library.paths import indexing
+            from seetell.library.storage.lock import index_lock
 
-            with indexing(library.path):
+            with index_lock(library.path):
                 inside.set()
                 done.wait(30)
 
@@ -208,7 +209,7 @@ def test_a_second_indexer_is_sent_away_but_may_search(library: Library, photos: 
         assert other.update().unchanged == 12
 
 
-def test_many_readers_beside_a_writer(library: Library, paint: Painter, photos: Path) -> None:
+def test_many_readers_and_a_writer(library: Library, paint: Painter, photos: Path) -> None:
     for number in range(150):
         paint(f"more/{number}.png", (200, 40, 40), seed=1000 + number)
     stop, errors, answers = threading.Event(), list[BaseException](), list[int]()
@@ -218,7 +219,7 @@ def test_many_readers_beside_a_writer(library: Library, paint: Painter, photos: 
             while not stop.is_set():
                 found = library.search("red", k=5)
                 answers.append(len(found))
-                library.neighbours(found[0].image.id, k=3)
+                library.similar(found[0].image.id, k=3)
                 library.tags()
         except BaseException as error:
             errors.append(error)
@@ -239,10 +240,10 @@ def test_many_readers_beside_a_writer(library: Library, paint: Painter, photos: 
     for thread in threads:
         thread.join()
     assert not errors, errors
-    assert report.told == 150
+    assert report.indexed == 150
     assert set(answers) == {5}
     assert len(library.search("red", k=200)) == 162
-    assert library.verify() == []
+    assert library.check() == []
 
 
 DAMAGES = {
@@ -255,23 +256,21 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damage_is_noticed_and_what_people_wrote_survives_it(
-    tmp_path: Path, bundle: Path, paint: Painter, damage: str
-) -> None:
+def test_damage_is_noticed_and_edits_survive_it(tmp_path: Path, bundle: Path, paint: Painter, damage: str) -> None:
     for number in range(60):
         photo = paint(f"{number}.png", seed=number)
     path = tmp_path / "library"
-    with Library.open(path, bundle=bundle) as library:
+    with Library.open(path, model=bundle) as library:
         library.update([photo.parent])
         library.edit(7, caption="seven words of mine", tags=["mine"])
         (tmp_path / "table.csv").write_text("file,caption\n8.png,described elsewhere\n", encoding="utf-8")
-        assert library.describe(tmp_path / "table.csv", images=photo.parent).described == 1
+        assert library.import_descriptions(tmp_path / "table.csv", images=photo.parent).described == 1
         mine, described = library.get(7), library.find(photo.parent / "8.png")
     file = path / "library.db"
     file.write_bytes(DAMAGES[damage](file.read_bytes()))
-    with pytest.raises(DamagedError, match="library check --repair"), Library.open(path, bundle=bundle) as library:
+    with pytest.raises(DamagedError, match="library check --repair"), Library.open(path, model=bundle) as library:
         library._database.check()
-    with Library.open(path, bundle=bundle, mend=True) as library:
+    with Library.open(path, model=bundle, repair=True) as library:
         assert library.rebuilt
         report = library.update([photo.parent])
         assert report.rebuilt == library.rebuilt
@@ -282,8 +281,8 @@ def test_damage_is_noticed_and_what_people_wrote_survives_it(
         assert library.search("words of mine", k=1)[0].image.hash == mine.hash
         assert described is not None
         assert library.find(described.path).description == "described elsewhere"  # type: ignore[union-attr]
-        assert library.verify() == []
-    with Library.open(path, mend=True) as library:
+        assert library.check() == []
+    with Library.open(path, repair=True) as library:
         assert library.rebuilt == ""
 
 
@@ -295,7 +294,7 @@ def test_a_rebuilt_library_keeps_what_can_be_read(library: Library, photos: Path
         assert again.info().images == 12
         assert again.get(3).caption == "kept"
         assert again.update().unchanged == 12
-        assert again.verify() == []
+        assert again.check() == []
 
 
 def test_a_journal_with_an_unfinished_line_is_read(library: Library) -> None:

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from seetell.library import Library, LibraryError
+from seetell.library import Filters, Library, LibraryError
 from seetell.progress import Event, Progress
 from seetell.runtime import open_model
 
@@ -23,36 +23,34 @@ def names(library: Library) -> list[str]:
     return sorted(Path(file).name for image in library.images(limit=1000) for file in image.files)
 
 
-def test_everything_is_told_as_the_suite_tells_it(library: Library, photos: Path, colours: Path) -> None:
+def test_images_are_stored_as_the_model_describes_them(library: Library, photos: Path, colours: Path) -> None:
     info = library.info()
     assert (info.images, info.files, info.unreadable) == (12, 12, 0)
     assert info.folders == (str(photos),)
-    assert library.verify() == []
+    assert library.check() == []
     with open_model(colours) as model:
         for path in photos.rglob("*.png"):
-            image, said = library.find(path), model.describe(path)
+            image, described = library.find(path), model.describe(path)
             assert image is not None
-            assert image.caption == said.text
-            assert [(tag.label, pytest.approx(tag.confidence, abs=1e-4)) for tag in said.tags] == [
+            assert image.caption == described.text
+            assert [(tag.label, pytest.approx(tag.confidence, abs=1e-4)) for tag in described.tags] == [
                 (tag.label, tag.confidence) for tag in image.tags
             ]
             assert (image.width, image.height, image.bytes) == (24, 24, path.stat().st_size)
-            found = library.search(said.tags[0].label, k=12, rank="embedding")
+            found = library.search(described.tags[0].label, k=12, rank="embedding")
             similarity = next(each.similarity for each in found if each.image.id == image.id)
-            texts = model.retriever.embed_texts([said.tags[0].label])
-            assert said.embedding is not None
+            texts = model.retriever.embed_texts([described.tags[0].label])
+            assert described.embedding is not None
             assert similarity == pytest.approx(
-                model.retriever.similarity.scores(said.embedding[None], texts)[0, 0], abs=1e-6
+                model.retriever.similarity.scores(described.embedding[None], texts)[0, 0], abs=1e-6
             )
 
 
 def test_nothing_new_opens_no_image_and_no_model(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "seetell.library.indexing.pending.PendingFile.take_hash", lambda file: pytest.fail("it was read")
-    )
-    monkeypatch.setattr(Library, "model", property(lambda self: pytest.fail("the models were loaded")))
+    monkeypatch.setattr("seetell.library.indexing.update.hash_file", lambda path: pytest.fail("it was read"))
+    monkeypatch.setattr("seetell.library.current_model.Model", lambda *_, **__: pytest.fail("the model was loaded"))
     report = library.update()
-    assert (report.told, report.unchanged, report.problems) == (0, 12, [])
+    assert (report.indexed, report.unchanged, report.problems) == (0, 12, [])
 
 
 def test_new_changed_moved_copied_and_gone(library: Library, photos: Path, paint: Painter) -> None:
@@ -65,7 +63,7 @@ def test_new_changed_moved_copied_and_gone(library: Library, photos: Path, paint
     paint("blue/0.png", (10, 10, 90), seed=77)
     paint("new.png", (200, 200, 20), seed=78)
     report = library.update()
-    assert (report.told, report.linked, report.unchanged, report.forgotten) == (2, 2, 9, 2)
+    assert (report.indexed, report.moved, report.unchanged, report.removed) == (2, 2, 9, 2)
     moved = library.find(photos / "moved.png")
     assert moved is not None
     assert (moved.id, moved.caption, moved.files) == (edited.id, "the first one", (str(photos / "moved.png"),))
@@ -74,17 +72,17 @@ def test_new_changed_moved_copied_and_gone(library: Library, photos: Path, paint
     assert sorted(Path(each).name for each in copied.files) == ["1.png", "copy.png"]
     assert library.find(photos / "green" / "0.png") is None
     assert library.info().images == 12
-    assert library.verify() == []
+    assert library.check() == []
     assert library.update().unchanged == 13
 
 
-def test_two_new_files_of_one_content_are_told_once(tmp_path: Path, bundle: Path, photos: Path) -> None:
+def test_two_new_files_of_one_content_are_described_once(tmp_path: Path, bundle: Path, photos: Path) -> None:
     shutil.copytree(photos / "red", photos / "again")
-    with Library.open(tmp_path / "library", bundle=bundle) as library:
+    with Library.open(tmp_path / "library", model=bundle) as library:
         report = library.update([photos])
-        assert (report.told, report.linked) == (12, 4)
+        assert (report.indexed, report.moved) == (12, 4)
         assert library.info().files == 16
-        assert library.verify() == []
+        assert library.check() == []
 
 
 def test_unreadable_files_are_remembered_and_tried_again_when_they_change(
@@ -97,9 +95,7 @@ def test_unreadable_files_are_remembered_and_tried_again_when_they_change(
     assert {Path(problem.path).name for problem in report.problems} == {"bad.jpg", "empty.png"}
     assert all(problem.reason for problem in report.problems)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "seetell.library.indexing.pending.PendingFile.take_hash", lambda file: pytest.fail("it was tried again")
-        )
+        patch.setattr("seetell.library.indexing.update.hash_file", lambda path: pytest.fail("it was tried again"))
         again = library.update()
     assert (again.unreadable, again.problems) == (2, [])
     shutil.copy(photos / "red" / "2.png", bad)
@@ -108,7 +104,7 @@ def test_unreadable_files_are_remembered_and_tried_again_when_they_change(
     assert library.find(bad) is not None
 
 
-def test_people_s_words_come_back_with_the_image(library: Library, photos: Path, tmp_path: Path) -> None:
+def test_edits_come_back_with_the_image(library: Library, photos: Path, tmp_path: Path) -> None:
     path = photos / "red" / "3.png"
     image = library.find(path)
     assert image is not None
@@ -123,9 +119,7 @@ def test_people_s_words_come_back_with_the_image(library: Library, photos: Path,
     assert (back.caption, back.labels, back.edited) == ("my own words", ("mine",), {"caption", "tags"})
 
 
-def test_people_s_words_stay_when_only_the_file_s_metadata_change(
-    library: Library, photos: Path, paint: Painter
-) -> None:
+def test_edits_stay_when_only_the_metadata_of_a_file_change(library: Library, photos: Path, paint: Painter) -> None:
     same, other = photos / "red" / "0.png", photos / "red" / "1.png"
     for path in (same, other):
         image = library.find(path)
@@ -136,7 +130,7 @@ def test_people_s_words_stay_when_only_the_file_s_metadata_change(
     with Image.open(same) as opened:
         opened.save(same, pnginfo=info)
     paint("red/1.png", (40, 200, 40), seed=99)
-    assert library.update().told == 2
+    assert library.update().indexed == 2
     kept, lost = library.find(same), library.find(other)
     assert kept is not None
     assert lost is not None
@@ -156,17 +150,17 @@ def test_a_folder_that_is_away_is_not_forgotten(library: Library, photos: Path, 
     assert library.forget(photos) == 12
     assert library.info().images == library.info().files == 0
     assert library.info().folders == ()
-    assert library.verify() == []
+    assert library.check() == []
 
 
 def test_folders_inside_each_other_are_one(tmp_path: Path, bundle: Path, photos: Path) -> None:
-    with Library.open(tmp_path / "library", bundle=bundle) as library:
-        assert library.update([photos / "red"]).told == 4
-        assert library.update([photos, photos / "blue"]).told == 8
+    with Library.open(tmp_path / "library", model=bundle) as library:
+        assert library.update([photos / "red"]).indexed == 4
+        assert library.update([photos, photos / "blue"]).indexed == 8
         assert library.info().folders == (str(photos),)
         (photos / "red" / "0.png").unlink()
-        assert library.update([photos / "blue"]).forgotten == 0
-        assert library.update([photos / "red"]).forgotten == 1
+        assert library.update([photos / "blue"]).removed == 0
+        assert library.update([photos / "red"]).removed == 1
         with pytest.raises(LibraryError, match="no such folder"):
             library.update([tmp_path / "nowhere"])
         with pytest.raises(LibraryError, match="not a folder"):
@@ -174,10 +168,10 @@ def test_folders_inside_each_other_are_one(tmp_path: Path, bundle: Path, photos:
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="these file systems know only text")
-def test_names_that_are_no_text(tmp_path: Path, bundle: Path, photos: Path) -> None:
+def test_file_names_that_are_not_text(tmp_path: Path, bundle: Path, photos: Path) -> None:
     odd = os.fsencode(photos) + b"/caf\xe9 \n'\".png"
     shutil.copy(photos / "red" / "0.png", os.fsdecode(odd))
-    with Library.open(tmp_path / "library", bundle=bundle) as library:
+    with Library.open(tmp_path / "library", model=bundle) as library:
         library.update([photos])
         image = library.find(os.fsdecode(odd))
         assert image is not None
@@ -196,21 +190,21 @@ def test_stopping_keeps_what_is_done(tmp_path: Path, bundle: Path, paint: Painte
         if event.task == "Indexing" and event.done:
             stop.set()
 
-    with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
+    with Library.open(tmp_path / "library", model=bundle, threads=1) as library:
         report = library.update([path.parent], progress=Progress(watcher), stop=stop)
         assert report.stopped
-        assert 0 < report.told < 150
-        assert library.info().images == report.told
-        assert library.verify() == []
+        assert 0 < report.indexed < 150
+        assert library.info().images == report.indexed
+        assert library.check() == []
         rest = library.update()
-        assert rest.told + report.told == 150
+        assert rest.indexed + report.indexed == 150
 
 
 def test_progress_counts_every_new_file(tmp_path: Path, bundle: Path, photos: Path) -> None:
     shutil.copytree(photos / "red", photos / "again")
     (photos / "bad.jpg").write_bytes(b"no image")
     events: list[Event] = []
-    with Library.open(tmp_path / "library", bundle=bundle) as library:
+    with Library.open(tmp_path / "library", model=bundle) as library:
         library.update([photos], progress=Progress(events.append))
     assert (events[-1].done, events[-1].total, events[-1].finished) == (17, 17, True)
 
@@ -220,15 +214,15 @@ def test_thousands_of_known_files_take_no_time(tmp_path: Path, bundle: Path, pai
     source = paint("0.png")
     for number in range(1, 4000):
         os.link(source, source.with_name(f"{number}.png"))
-    with Library.open(tmp_path / "library", bundle=bundle) as library:
+    with Library.open(tmp_path / "library", model=bundle) as library:
         library.update([source.parent])
         begin = time.process_time()  # whatever else the machine does
         assert library.update().unchanged == 4000
         assert time.process_time() - begin < 1.5
 
 
-def test_another_bundle_is_refused(library: Library, bundle: Path, photos: Path) -> None:
-    with Library.open(library.path, bundle=bundle) as other:
+def test_another_model_is_refused(library: Library, bundle: Path, photos: Path) -> None:
+    with Library.open(library.path, model=bundle) as other:
         with pytest.raises(LibraryError, match="reindex --model") as error:
             other.update([photos])
         assert "cannot be compared" in str(error.value)
@@ -236,17 +230,17 @@ def test_another_bundle_is_refused(library: Library, bundle: Path, photos: Path)
             other.search("red")
 
 
-def test_a_bundle_is_found_again_by_its_fingerprint(
+def test_a_model_is_found_again_by_its_fingerprint(
     tmp_path: Path, bundle: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = shutil.copytree(bundle, tmp_path / "here")
-    with Library.open(tmp_path / "library", bundle=here) as library:
+    with Library.open(tmp_path / "library", model=here) as library:
         library.update([photos])
     here.rename(tmp_path / "there")
     with Library.open(tmp_path / "library") as library:
         with pytest.raises(LibraryError, match="not there any more"):
             library.search("red")
-        assert library.search(tags=["red"], k=1)[0].matches
+        assert library.search(filters=Filters(tags=["red"]), k=1)[0].matches
     monkeypatch.setenv("SEETELL_MODELS", str(tmp_path / "bundles"))
     shutil.copytree(tmp_path / "there", tmp_path / "bundles" / "renamed")
     with Library.open(tmp_path / "library") as library:

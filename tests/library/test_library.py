@@ -1,4 +1,4 @@
-"""Editing, moving to another bundle, watching, duplicates, descriptions, exports."""
+"""Editing, moving to another model, watching, duplicates, descriptions, exports."""
 
 import csv
 import io
@@ -7,15 +7,16 @@ import os
 import shutil
 import threading
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from seetell.library import Library, LibraryError, Report, Sighting
-from seetell.library.indexing.pending import look
+from seetell.library import AlertMatch, Filters, Library, LibraryError, Report
+from seetell.library.indexing.reading import difference_hash
+from seetell.library.search import duplicates
 from seetell.progress import Event, Progress
 from seetell.runtime import open_model
 
@@ -27,7 +28,7 @@ def test_edits_are_kept_searched_and_taken_back(library: Library) -> None:
     edited = library.edit(5, caption="  Harbour at \n dusk ", tags=["sea", "sea", " boats "])
     assert (edited.caption, edited.labels, edited.edited) == ("Harbour at dusk", ("boats", "sea"), {"caption", "tags"})
     assert [tag.confidence for tag in edited.tags] == [1, 1]
-    assert library.search(tags=["sea"], k=5)[0].image == edited
+    assert library.search(filters=Filters(tags=["sea"]), k=5)[0].image == edited
     assert library.search("boats in the harbour", k=1)[0].image.id == 5
     assert library.edit(5, caption="").labels == ("boats", "sea")
     assert library.edit(5, tags=None) == before
@@ -40,13 +41,13 @@ def test_edits_are_kept_searched_and_taken_back(library: Library) -> None:
         library.edit(5, tags=[str(number) for number in range(300)])
 
 
-def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path, photos: Path) -> None:
+def test_moving_to_another_model(library: Library, bundle: Path, colours: Path, photos: Path) -> None:
     edited = library.edit(2, caption="mine")
     served: list[bool] = []
 
     def watcher(event: Event) -> None:
         with Library.open(library.path) as other:  # another process would do the same
-            assert other.info().coming in ("tiny", "")
+            assert other.info().next_model in ("tiny", "")
             served.append(other.search("red", k=1)[0].image.labels == ("red",))
 
     with Library.open(library.path) as reader:
@@ -54,12 +55,12 @@ def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path,
         report = library.reindex(bundle, progress=Progress(watcher))
         assert served
         assert all(served)
-        assert (report.told, report.problems) == (12, [])
+        assert (report.indexed, report.problems) == (12, [])
         with open_model(bundle) as model:
             for each in library.images():
                 if each.id != edited.id:
                     assert each.caption == model.captioner(each.path).text
-            # The one that was open all the time asks the new bundle from now on.
+            # The one that was open all the time uses the new model from now on.
             text = model.retriever.embed_texts(["red"])
             best = reader.search("red", k=1, rank="embedding")[0]
             vector = model.retriever.images(best.image.path).vector
@@ -68,16 +69,16 @@ def test_moving_to_another_bundle(library: Library, bundle: Path, colours: Path,
             )
     assert library.get(2).caption == "mine"
     assert library.info().fingerprint == model.bundle.fingerprint
-    assert library.verify() == []
-    assert library.reindex(bundle).told == 0
+    assert library.check() == []
+    assert library.reindex(bundle).indexed == 0
     assert library.update().unchanged == 12
 
 
-def test_a_stopped_move_goes_on_where_it_was(tmp_path: Path, bundle: Path, colours: Path, paint: Painter) -> None:
+def test_a_stopped_reindex_resumes(tmp_path: Path, bundle: Path, colours: Path, paint: Painter) -> None:
     for number in range(150):
         photo = paint(f"{number}.png", seed=number)
     stop = threading.Event()
-    with Library.open(tmp_path / "library", bundle=colours, threads=1) as library:
+    with Library.open(tmp_path / "library", model=colours, threads=1) as library:
         library.update([photo.parent])
 
         def watcher(event: Event) -> None:
@@ -86,22 +87,22 @@ def test_a_stopped_move_goes_on_where_it_was(tmp_path: Path, bundle: Path, colou
 
         first = library.reindex(bundle, progress=Progress(watcher), stop=stop)
         assert first.stopped
-        assert 0 < first.told < 150
-        assert library.info().coming == "tiny"
+        assert 0 < first.indexed < 150
+        assert library.info().next_model == "tiny"
         assert len(library.search("red", k=150)) == 150
         os.unlink(library.get(150).path)
         second = library.reindex(bundle)
-        assert second.told == 149 - first.told
-        assert len(second.problems) == second.forgotten == 1
-        assert library.info().coming == ""
+        assert second.indexed == 149 - first.indexed
+        assert len(second.problems) == second.removed == 1
+        assert library.info().next_model == ""
         assert library.info().images == 149
-        assert library.verify() == []
+        assert library.check() == []
 
 
-def test_watching_tells_of_new_images_that_match(library: Library, paint: Painter, photos: Path) -> None:
+def test_watching_reports_new_images_that_match(library: Library, paint: Painter, photos: Path) -> None:
     library.calibrate([("red", number, number > 8) for number in range(1, 13)])  # the last four are red
     stop = threading.Event()
-    seen: list[Sighting | Report] = []
+    seen: list[AlertMatch | Report] = []
 
     def drop() -> None:
         paint("later/red.png", (240, 20, 20), seed=500)
@@ -112,20 +113,20 @@ def test_watching_tells_of_new_images_that_match(library: Library, paint: Painte
     late.start()
     for each in library.watch([photos], alerts=["a red thing"], every=0.1, stop=stop):
         seen.append(each)
-        if sum(each.told for each in seen if isinstance(each, Report)) == 2:
+        if sum(each.indexed for each in seen if isinstance(each, Report)) == 2:
             stop.set()
     late.cancel()
-    sightings = [each for each in seen if isinstance(each, Sighting)]
+    sightings = [each for each in seen if isinstance(each, AlertMatch)]
     assert [(Path(each.image.path).name, each.alert) for each in sightings] == [("red.png", "a red thing")]
     assert 0.5 <= sightings[0].relevance <= 1
 
 
 def test_what_is_there_when_watching_begins_is_not_new(tmp_path: Path, colours: Path, photos: Path) -> None:
     stop = threading.Event()
-    with Library.open(tmp_path / "library", bundle=colours) as library:
+    with Library.open(tmp_path / "library", model=colours) as library:
         for each in library.watch([photos], alerts=["red"], every=0.1, stop=stop):
             assert isinstance(each, Report)
-            assert each.told == 12
+            assert each.indexed == 12
             stop.set()
 
 
@@ -145,7 +146,7 @@ def test_duplicates(tmp_path: Path, bundle: Path) -> None:
     shutil.copy(photos / "3.png", photos / "3 copy.png")
     Image.new("RGB", (50, 50), (250, 0, 0)).save(photos / "flat red.png")  # flat images have the same difference hash
     Image.new("RGB", (50, 50), (0, 0, 250)).save(photos / "flat blue.png")
-    with Library.open(tmp_path / "library", bundle=bundle) as library:
+    with Library.open(tmp_path / "library", model=bundle) as library:
         library.update([photos])
         groups = [sorted(Path(file).name for each in group for file in each.files) for group in library.duplicates()]
         assert sorted(groups) == [
@@ -158,9 +159,9 @@ def test_duplicates(tmp_path: Path, bundle: Path) -> None:
 def test_the_difference_hash_by_hand() -> None:
     pixels = np.zeros((8, 9, 3), np.uint8)
     pixels[0, 0] = 255  # brighter than its neighbour on the right: the first bit, which is the sign
-    assert look(pixels) == -(1 << 63)
+    assert difference_hash(pixels) == -(1 << 63)
     pixels[7, 7] = 255
-    assert look(pixels) == -(1 << 63) + 1
+    assert difference_hash(pixels) == -(1 << 63) + 1
 
 
 def test_descriptions_from_a_table_and_from_the_files(library: Library, photos: Path, tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_descriptions_from_a_table_and_from_the_files(library: Library, photos: 
         "nowhere.png,lost,\n0.png,ambiguous,\n",
         encoding="utf-8",
     )
-    imported = library.describe(table)
+    imported = library.import_descriptions(table)
     assert (imported.described, imported.missing, imported.skipped) == (1, 2, ())
     best = library.search("armadillo at night", k=1)[0]
     assert best.image.path == str(photos / "red" / "0.png")
@@ -181,7 +182,7 @@ def test_descriptions_from_a_table_and_from_the_files(library: Library, photos: 
     Image.new("RGB", (30, 30), (9, 9, 9)).save(photos / "described.jpg", exif=exif)
     library.update()
     assert library.search("pangolin", k=1)[0].image.path == str(photos / "described.jpg")
-    assert library.verify() == []
+    assert library.check() == []
 
 
 def test_exports(library: Library, photos: Path, tmp_path: Path) -> None:
@@ -221,9 +222,9 @@ def test_a_library_fits_its_relevance_to_its_own_texts(tmp_path: Path, colours: 
         paint(f"{number}.png", tuple(colour.tolist()), seed=number)
         rows.append(f"{number}.png,it is {name}")
     (tmp_path / "photos" / "table.csv").write_text("\n".join(rows), encoding="utf-8")
-    with Library.open(tmp_path / "library", bundle=colours) as library:
+    with Library.open(tmp_path / "library", model=colours) as library:
         library.update([tmp_path / "photos"])
-        library.describe(tmp_path / "photos" / "table.csv")
+        library.import_descriptions(tmp_path / "photos" / "table.csv")
         fitted = library.calibrate()
         assert (fitted.how, fitted.prior) == ("library", pytest.approx(1 / 3, abs=0.01))
         found = library.search("red", k=90, rank="embedding")
@@ -244,24 +245,68 @@ def test_the_users_own_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert os.path.isfile(tmp_path / "mine" / "library.db")
 
 
-def test_a_closed_library_says_so(tmp_path: Path, bundle: Path) -> None:
-    library = Library.open(tmp_path / "library", bundle=bundle)
+def test_a_closed_library_raises(tmp_path: Path, bundle: Path) -> None:
+    library = Library.open(tmp_path / "library", model=bundle)
     library.close()
     with pytest.raises(LibraryError, match="closed"):
         library.info()
 
 
 def test_counts_and_contents(library: Library) -> None:
-    assert library.count() == len(library.hashes()) == 12
-    assert library.count(tags=["red"]) == len(library.listed(tags=["red"])) == 4
-    assert library.count(tags=["red"], not_tags=["red"]) == 0
-    assert library.count(folder=library.info().folders[0], since=0) == 12
-    assert {each.hash for each in library.images(limit=12)} == library.hashes()
+    assert library.count() == len(library.content_hashes()) == 12
+    assert library.count(Filters(tags=["red"])) == len(library.browse(Filters(tags=["red"]))) == 4
+    assert library.count(Filters(tags=["red"], not_tags=["red"])) == 0
+    assert library.count(Filters(folder=library.info().folders[0], since=0)) == 12
+    assert {each.hash for each in library.images(limit=12)} == library.content_hashes()
 
 
 def test_an_embedding_stands_for_its_image(library: Library) -> None:
-    path = library.images(tags=["blue"])[0].path
+    path = library.images(Filters(tags=["blue"]))[0].path
     seen = library.model.retriever.images(path)
     by_embedding, by_image = library.search(like=seen, k=12), library.search(like=path, k=12)
     assert [each.image.id for each in by_embedding] == [each.image.id for each in by_image]
     assert by_embedding[0].image.labels == ("blue",)
+
+
+def test_pairs_of_duplicates_are_enumerated_once(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    real = duplicates._pairs
+
+    def counted(hashes: np.ndarray, bits: int) -> Iterator[tuple[int, int]]:
+        calls.append(bits)
+        return real(hashes, bits)
+
+    monkeypatch.setattr(duplicates, "_pairs", counted)
+    library.duplicates()
+    assert calls == [7]
+    random = np.random.default_rng(0)
+    hashes = random.integers(0, 256, (1, 8), dtype=np.uint8) ^ (random.random((60, 8)) < 0.2).astype(np.uint8)
+    near = [
+        (one, other)
+        for one in range(60)
+        for other in range(one + 1, 60)
+        if sum(int(each).bit_count() for each in hashes[one] ^ hashes[other]) <= 2
+    ]
+    assert sorted(tuple(sorted(pair)) for pair in real(hashes, 2)) == near
+
+
+def test_the_library_walks_folders_as_the_captioner_does(library: Library, photos: Path) -> None:
+    """Both list files with `seetell.files.scan`: hidden folders are left out, links are followed once."""
+    (photos / ".thumbnails").mkdir()
+    shutil.copy(photos / "red" / "0.png", photos / ".thumbnails" / "hidden.png")
+    Image.new("RGB", (9, 9)).save(photos / "._resource.png")
+    assert library.update().unchanged == 12
+    assert library.info().files == 12
+
+
+def test_short_representations(library: Library) -> None:
+    results = library.search("red", k=3)
+    assert len(repr(results)) < 60
+    assert repr(results[0]).startswith("SearchHit(relevance=")
+    assert "\n" not in repr(results[0].image)
+    assert repr(library) == f"Library({str(library.path)!r})"
+
+
+def test_a_text_is_not_a_list_of_tags(library: Library) -> None:
+    with pytest.raises(LibraryError, match="list of tags"):
+        library.edit(1, tags="beach")

@@ -1,4 +1,4 @@
-"""What image files say about themselves."""
+"""The metadata of image files."""
 
 import io
 import struct

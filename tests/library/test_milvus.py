@@ -18,9 +18,9 @@ from helpers import tiny_bundles
 from seetell.bundle import write_bundle
 from seetell.cli import app
 from seetell.errors import MissingExtraError
-from seetell.library import Library, LibraryError, library_folder
-from seetell.library.paths import Server, server_of
-from seetell.library.remote.served import ServedSpaces
+from seetell.library import Filters, Library, LibraryError, library_folder
+from seetell.library.location import MilvusAddress, parse_server
+from seetell.library.remote.milvus_index import MilvusIndex
 
 server_needed = [
     pytest.mark.slow,
@@ -38,11 +38,11 @@ def _own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_addresses() -> None:
-    assert server_of("milvus://Host.example:1953/images_2") == Server("host.example", 1953, "images_2")
-    assert server_of(Path("milvus://localhost/a")) == Server("localhost", 19530, "a")
-    assert server_of("milvus://[::1]:19530/a") == Server("[::1]", 19530, "a")
-    assert server_of("some/folder") is None
-    assert server_of("C:\\images") is None
+    assert parse_server("milvus://Host.example:1953/images_2") == MilvusAddress("host.example", 1953, "images_2")
+    assert parse_server(Path("milvus://localhost/a")) == MilvusAddress("localhost", 19530, "a")
+    assert parse_server("milvus://[::1]:19530/a") == MilvusAddress("[::1]", 19530, "a")
+    assert parse_server("some/folder") is None
+    assert parse_server("C:\\images") is None
     for wrong in (
         "milvus://host",
         "milvus://host/a-b",
@@ -105,27 +105,27 @@ class TestServer:
     @pytest.fixture(autouse=True)
     def _small_chunks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """So that a few images take several."""
-        monkeypatch.setattr(ServedSpaces.__init__, "__defaults__", (5,))
+        monkeypatch.setattr(MilvusIndex.__init__, "__defaults__", (5,))
 
     def test_the_same_as_in_a_folder(self, address: str, colours: Path, library: Library, photos: Path) -> None:
-        with Library.open(address, bundle=colours) as served:
+        with Library.open(address, model=colours) as served:
             report = served.update([photos])
-            assert report.told == 12
-            assert served.verify() == []
+            assert report.indexed == 12
+            assert served.check() == []
             for question in ("red", "a green thing", "blue red", "zebra"):
                 for rank in ("embedding", "together"):
                     here, there = (each.search(question, k=12, rank=rank) for each in (library, served))
                     assert _rows(here) == _rows(there)
             some = library.search("red", k=1)[0].image.path
             assert _rows(library.search(like=some)) == _rows(served.search(like=some))
-            narrow = {"folder": photos / "green", "k": 3}
-            assert _rows(library.search("red", **narrow)) == _rows(served.search("red", **narrow))
+            green = Filters(folder=photos / "green")
+            assert _rows(library.search("red", green, k=3)) == _rows(served.search("red", green, k=3))
             assert not served.search("red").exact  # the server was asked
 
     def test_the_server_has_every_embedding_once(
         self, address: str, colours: Path, photos: Path, client: Any, paint: Callable[..., Path]
     ) -> None:
-        with Library.open(address, bundle=colours) as served:
+        with Library.open(address, model=colours) as served:
             served.update([photos])
             served.update([photos])
             assert _agree(client, address, served)
@@ -134,9 +134,9 @@ class TestServer:
             paint("new.png", (230, 30, 30), seed=78)
             served.update([photos])
             assert _agree(client, address, served) == 12
-            assert served.verify() == []
+            assert served.check() == []
             served.forget(photos / "blue")
-            assert served.verify() == []  # the server still has them, which is known
+            assert served.check() == []  # the server still has them, which is known
             assert len(served.search("blue", k=12)) == 8
             served.update()  # they come back, with other numbers
             assert _agree(client, address, served) == 12
@@ -144,13 +144,13 @@ class TestServer:
     def test_searches_what_the_server_does_not_have_yet(
         self, address: str, colours: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with Library.open(address, bundle=colours) as served:
+        with Library.open(address, model=colours) as served:
             served.update([photos / "green"])
-            monkeypatch.setattr(ServedSpaces, "_fill", lambda *_: False)  # killed before anything was sent
+            monkeypatch.setattr(MilvusIndex, "_fill", lambda *_: False)  # killed before anything was sent
             served.update([photos])
             assert _names(served.search("red", k=4)) == {f"red/{n}.png" for n in range(4)}
 
-    def test_a_killed_indexer_goes_on(
+    def test_a_killed_indexer_resumes(
         self, address: str, colours: Path, photos: Path, client: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from seetell.library.remote.milvus import Milvus
@@ -163,105 +163,105 @@ class TestServer:
             if len(calls) == 2:
                 raise KeyboardInterrupt  # the server has the second five, and the database does not know
 
-        with Library.open(address, bundle=colours) as served:
+        with Library.open(address, model=colours) as served:
             monkeypatch.setattr(Milvus, "put", dies)
             with pytest.raises(KeyboardInterrupt):
                 served.update([photos])
         with Library.open(address) as served:
-            assert served.verify() == []
+            assert served.check() == []
             assert _names(served.search("green", k=4)) == {f"green/{n}.png" for n in range(4)}
-            assert served.update().told == 0
+            assert served.update().indexed == 0
             assert _agree(client, address, served)
 
     def test_moves_to_another_bundle_while_the_old_one_serves(
         self, address: str, colours: Path, photos: Path, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         other, name = _other_colours(tmp_path), address.rsplit("/", 1)[1]
-        with Library.open(address, bundle=colours) as served:
+        with Library.open(address, model=colours) as served:
             served.update([photos])
             before = client.describe_collection(name)["collection_name"]
             with Library.open(address) as reader:
                 stop = threading.Event()
-                fill = ServedSpaces._fill
+                fill = MilvusIndex._fill
 
-                def stopped(self: ServedSpaces, *values: Any) -> bool:
+                def stopped(self: MilvusIndex, *values: Any) -> bool:
                     done = fill(self, *values)
                     stop.set()
                     return done
 
-                monkeypatch.setattr(ServedSpaces, "_fill", stopped)
+                monkeypatch.setattr(MilvusIndex, "_fill", stopped)
                 assert served.reindex(other, stop=stop).stopped
-                monkeypatch.setattr(ServedSpaces, "_fill", fill)
+                monkeypatch.setattr(MilvusIndex, "_fill", fill)
                 assert _names(reader.search("red", k=4, rank="embedding")) == {f"red/{n}.png" for n in range(4)}
                 assert not served.reindex(other).stopped
-                # The other bundle takes red for green.
+                # The other model takes red for green.
                 assert _names(reader.search("red", k=4, rank="embedding")) == {f"green/{n}.png" for n in range(4)}
             assert _agree(client, address, served)
             assert client.describe_collection(name)["collection_name"] != before
             assert before not in client.list_collections()
 
     def test_a_lost_collection_is_filled_again(self, address: str, colours: Path, photos: Path, client: Any) -> None:
-        with Library.open(address, bundle=colours) as served:
+        with Library.open(address, model=colours) as served:
             served.update([photos])
         name = address.rsplit("/", 1)[1]
         real = client.describe_collection(name)["collection_name"]
         client.drop_alias(name)
         client.drop_collection(real)
         with Library.open(address) as served:
-            assert served.verify() == ["the server has 0 embeddings, and should have 12"]
+            assert served.check() == ["the server has 0 embeddings instead of 12"]
             with pytest.raises(LibraryError, match="seetell index"):
                 served.search("red")
-            assert served.update().told == 0
-            assert served.verify() == []
+            assert served.update().indexed == 0
+            assert served.check() == []
             assert _names(served.search("red", k=4)) == {f"red/{n}.png" for n in range(4)}
 
     def test_a_rebuilt_database_keeps_its_collection(
         self, address: str, colours: Path, photos: Path, client: Any
     ) -> None:
-        with Library.open(address, bundle=colours) as served:
+        with Library.open(address, model=colours) as served:
             served.update([photos])
         Library.rebuild(address)
         with Library.open(address) as served:
-            assert served.update().told == 0
+            assert served.update().indexed == 0
             assert _agree(client, address, served)
 
     def test_another_computer_is_refused(
         self, address: str, colours: Path, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with Library.open(address, bundle=colours) as served:
+        with Library.open(address, model=colours) as served:
             served.update([photos])
         monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: tmp_path / "elsewhere")
-        with pytest.raises(LibraryError, match="belongs to another seetell library"):
-            Library.open(address, bundle=colours)
+        with pytest.raises(LibraryError, match="belongs to a seetell library on another computer"):
+            Library.open(address, model=colours)
 
     def test_other_bundles_and_other_collections_are_refused(
         self, address: str, colours: Path, bundle: Path, photos: Path, client: Any
     ) -> None:
-        with Library.open(address, bundle=colours) as served:
+        with Library.open(address, model=colours) as served:
             served.update([photos])
             fingerprint = served.info().fingerprint
-        with Library.open(address, bundle=bundle) as other, pytest.raises(LibraryError, match="cannot be compared"):
+        with Library.open(address, model=bundle) as other, pytest.raises(LibraryError, match="cannot be compared"):
             other.update([photos])
         name = address.rsplit("/", 1)[1]
         real = client.describe_collection(name)["collection_name"]
         about = json.loads(client.describe_collection(name)["description"])
-        assert about["bundle"] == fingerprint
+        assert about["model"] == fingerprint
         client.drop_alias(name)
         client.drop_collection(real)
-        schema = client.create_schema(description=json.dumps({**about, "bundle": "0" * 64}))
+        schema = client.create_schema(description=json.dumps({**about, "model": "0" * 64}))
         _create(client, real, schema)
-        with Library.open(address) as served, pytest.raises(LibraryError, match="embeddings of another bundle"):
+        with Library.open(address) as served, pytest.raises(LibraryError, match="embeddings of another model"):
             served.search("red")
         _create(client, name, client.create_schema(description="somebody's"))
-        with pytest.raises(LibraryError, match="is not seetell's"):
+        with pytest.raises(LibraryError, match="was not made by seetell"):
             Library.open(address)
 
-    def test_order_embeddings_are_refused_before_anything_is_told(
+    def test_order_embeddings_are_refused_before_anything_is_described(
         self, address: str, photos: Path, tmp_path: Path
     ) -> None:
         order = tiny_bundles.write_tiny(tmp_path / "order").path
         tiny_bundles.forge(order, lambda content: content["retriever"].update(similarity="order"))
-        with Library.open(address, bundle=order) as served, pytest.raises(LibraryError, match="compared by order"):
+        with Library.open(address, model=order) as served, pytest.raises(LibraryError, match="compared by order"):
             served.update([photos])
 
     def test_from_the_command_line(self, address: str, colours: Path, photos: Path) -> None:
@@ -309,7 +309,7 @@ def _agree(client: Any, address: str, library: Library) -> int:
     rows = client.query(address.rsplit("/", 1)[1], filter="image >= 0", output_fields=["image", "vector"])
     there = {row["image"]: row["vector"] for row in rows}
     with library._database.read() as connection:
-        query = "SELECT image, vector FROM told WHERE bundle = (SELECT value FROM meta WHERE key = 'bundle')"
+        query = "SELECT image, vector FROM predictions WHERE model = (SELECT value FROM meta WHERE key = 'model')"
         here = {number: np.frombuffer(blob, "<f4") for number, blob in connection.execute(query)}
     assert len(rows) == len(there)
     assert there.keys() == here.keys()

@@ -30,14 +30,14 @@ ray_needed = [
 def test_says_what_to_install(tmp_path: Path, colours: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with (
-        Library.open(tmp_path / "library", bundle=colours) as opened,
+        Library.open(tmp_path / "library", model=colours) as opened,
         pytest.raises(MissingExtraError, match=r"pip install 'seetell\[scale\]'"),
     ):
         opened.update([photos], ray="")
 
 
 def test_a_worker_with_another_bundle_is_refused(bundle: Path) -> None:
-    with pytest.raises(LibraryError, match="another bundle"):
+    with pytest.raises(LibraryError, match="another model"):
         _Worker(str(bundle), "0" * 64)
 
 
@@ -47,12 +47,12 @@ def test_a_cluster_that_is_not_there_is_named_within_seconds(tmp_path: Path, col
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and does not listen
         address = f"127.0.0.1:{nobody.getsockname()[1]}"
-        with Library.open(tmp_path / "library", bundle=colours) as opened:
+        with Library.open(tmp_path / "library", model=colours) as opened:
             begin = time.monotonic()
             with pytest.raises(LibraryError, match="cannot be reached"):
                 opened.update([photos], ray=address)
             assert time.monotonic() - begin < 20
-            assert opened.verify() == []
+            assert opened.check() == []
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def cluster() -> Iterator[None]:
     import ray
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    # Workers are nice to everybody else unless told, and would wait for minutes on a busy computer.
+    # By default workers have a low priority, and would wait for minutes on a busy computer.
     config = {"worker_niceness": 0}
     ray.init(
         num_cpus=2,
@@ -91,39 +91,40 @@ class TestCluster:
         monkeypatch.setattr("seetell.library.remote.ray.ROUND", 8)  # two rounds
         contents = []
         for name, ray in (("plain", None), ("bulk", "")):
-            with Library.open(tmp_path / name, bundle=model) as opened:
+            with Library.open(tmp_path / name, model=model) as opened:
                 report = opened.update([photos], ray=ray)
-                assert (report.told, report.linked, len(report.problems)) == (12, 2, 1)
-                assert opened.verify() == []
+                assert (report.indexed, report.moved, len(report.problems)) == (12, 2, 1)
+                assert opened.check() == []
                 assert opened.update([photos], ray=ray).unchanged == 15
                 contents.append(_content(opened))
         assert contents[0] == contents[1]
 
-    def test_stops_and_goes_on(
+    def test_stops_and_resumes(
         self, tmp_path: Path, model: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("seetell.library.indexing.update.BATCH", 3)
-        monkeypatch.setattr("seetell.library.indexing.update.SECONDS", 1e9)
+        monkeypatch.setattr("seetell.library.indexing.writer.BATCH", 3)
+        monkeypatch.setattr("seetell.library.indexing.writer.SECONDS", 1e9)
+        monkeypatch.setattr("seetell.library.indexing.stages.QUEUE", 1)
         stop = threading.Event()
-        with Library.open(tmp_path / "library", bundle=model) as opened:
-            monkeypatch.setattr(opened._spaces, "keep_up", stop.set)  # after the first batch
+        with Library.open(tmp_path / "library", model=model) as opened:
+            monkeypatch.setattr(opened._index, "after_batch", stop.set)  # after the first batch
             report = opened.update([photos], ray="", stop=stop)
             assert report.stopped
-            assert report.told == 3
-            assert opened.verify() == []
+            assert 3 <= report.indexed <= 5  # what was waiting in the queue is kept
+            assert opened.check() == []
         words = ("index", str(photos), "--library", str(tmp_path / "library"), "--ray", "--json")
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, result.output
         again = json.loads(result.stdout)
-        assert (again["told"], again["unchanged"]) == (9, 3)
+        assert (again["indexed"], again["unchanged"]) == (12 - report.indexed, report.indexed)
 
 
 def _content(library: Library) -> list[tuple[object, ...]]:
     """Everything but the order in which images came."""
     query = (
-        "SELECT f.path, f.size, f.mtime, f.reason, p.hash, p.width, p.height, p.bytes, p.taken, p.look, p.description, "
-        "t.caption, t.tags, t.vector FROM files f LEFT JOIN images p ON p.id = f.image "
-        "LEFT JOIN told t ON t.image = p.id ORDER BY f.path"
+        "SELECT f.path, f.size, f.mtime, f.reason, p.hash, p.width, p.height, p.bytes, p.taken, p.dhash, "
+        "p.description, t.caption, t.tags, t.vector FROM files f LEFT JOIN images p ON p.id = f.image "
+        "LEFT JOIN predictions t ON t.image = p.id ORDER BY f.path"
     )
     with library._database.read() as connection:
         return connection.execute(query).fetchall()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seetell.library.search.relevance import DEFAULT, Calibration, by_words, fit, judged_by_words, outstanding, together
+from seetell.library.search.relevance import DEFAULT, Calibration, by_words, combined, fit, judge_by_words, standardised
 
 
 def pairs(seed: int, frequent: float = 0.05, count: int = 40_000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -35,7 +35,7 @@ def test_probabilities_are_frequencies(frequent: float) -> None:
     assert error(p, matches) < 0.01
     confident = p > 0.8
     assert matches[confident].mean() == pytest.approx(p[confident].mean(), abs=0.05)
-    # The truth is known: log odds = 3 z − 4.5 + log prior odds, and s tells nothing beyond z.
+    # The truth is known: log odds = 3 z − 4.5 + log prior odds, and s adds nothing to z.
     assert fitted.outstanding == pytest.approx(3.0, rel=0.25)
     assert fitted.prior == pytest.approx(frequent, rel=0.1)
 
@@ -76,7 +76,7 @@ def test_judgements_are_taken_as_frequent_as_they_are() -> None:
 
 def test_texts_judge_pairs_by_their_words() -> None:
     texts = [frozenset(text.split()) for text in ("dog runs grass", "dog runs grass fast", "dog sleeps", "car road")]
-    matching, counted = judged_by_words(texts)
+    matching, counted = judge_by_words(texts)
     share = [[len(a & b) / len(a | b) for b in texts] for a in texts]
     assert matching.tolist() == [[each >= 0.6 for each in row] for row in share]
     assert counted.tolist() == [[each >= 0.6 or each < 0.2 for each in row] for row in share]
@@ -86,5 +86,5 @@ def test_words_and_embedding_together() -> None:
     assert by_words(1, 1) == 0.9
     assert by_words(0, 1) == 0.5
     assert by_words(0.5, 0.5) == pytest.approx(0.9 / 8)
-    np.testing.assert_allclose(together(np.array([0.0, 0.5, 1.0]), np.array([0.9, 0.5, 0.0])), [0.9, 0.75, 1.0])
-    assert outstanding(np.array([1.0, 2.0]), 1.0, 0.0).tolist() == [0, 0]
+    np.testing.assert_allclose(combined(np.array([0.0, 0.5, 1.0]), np.array([0.9, 0.5, 0.0])), [0.9, 0.75, 1.0])
+    assert standardised(np.array([1.0, 2.0]), 1.0, 0.0).tolist() == [0, 0]

@@ -147,9 +147,9 @@ def test_scores_by_class() -> None:
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="the same shape"):
         label_scores(np.ones((2, 3)), np.ones((2, 4)))
-    with pytest.raises(ValueError, match="filled tables"):
+    with pytest.raises(ValueError, match="non-empty tables"):
         label_scores(np.ones((0, 3)), np.ones((0, 3)))
     with pytest.raises(ValueError, match="not numbers"):
         mean_average_precision(np.ones((1, 1)), np.full((1, 1), np.nan))

@@ -1,4 +1,4 @@
-"""Graphs that are whole, but not what the bundle says."""
+"""Graphs that are intact, but do not match the manifest."""
 
 from pathlib import Path
 
@@ -40,7 +40,10 @@ def test_captioning_refuses_graphs_of_another_bundle(changed: dict[str, bytes], 
 
 @pytest.mark.parametrize(
     ("changed", "match"),
-    [({"labels": b"red\ngreen\n"}, "2 labels, but 3 thresholds"), ({"tags": tiny.images()}, "does not match the manifest")],
+    [
+        ({"labels": b"red\ngreen\n"}, "2 labels, but 3 thresholds"),
+        ({"tags": tiny.images()}, "does not match the manifest"),
+    ],
 )
 def test_tagging_refuses_them_too(changed: dict[str, bytes], match: str, tmp_path: Path) -> None:
     with open_model(made(tmp_path / "b", **changed)) as model, pytest.raises(BundleError, match=match):

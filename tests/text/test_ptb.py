@@ -86,7 +86,7 @@ def test_plain_words_come_back(words: list[str]) -> None:
 
 @pytest.mark.parametrize("unit", ["a.", "a'", "<a ", "1-", "a@", "www.", "(1", "a_", "a/", "n't", '<a b="x" ', "é"])
 def test_long_nonsense_takes_no_long_time(unit: str) -> None:
-    assert ptb(unit * 1500) is not None  # the time limit of the model is what would fail
+    assert ptb(unit * 1500) is not None  # the time limit of the test run is what would fail
 
 
 # ── against pycocoevalcap ──
@@ -97,7 +97,7 @@ java = pytest.mark.skipif(
 )
 
 TRICKY = """
-man's dogs' James' CAT'S it's. it's, 's-encoder-view o'clock O'Brien o'brien L'Oreal d'Artagnan d'art. T'Pol b'day Hawai'i
+man's dogs' James' CAT'S it's. it's, 's-eye-view o'clock O'Brien o'brien L'Oreal d'Artagnan d'art. T'Pol b'day Hawai'i
 don't Don't DON'T can't won't isn't ain't shan't couldn't've he'd've they're I'm I'd you'll we've y'all y'know ya'll
 cannot Cannot CANNOT cannots gonna Gonna gonna. gonna-be gotta, wanna! lemme gimme wannabe dunno whatcha kinda more'n
 'em 'til 'Til 'cause 'tis 'Twas 'twasn't 'n' 'n rock'n'roll rock-n-roll ma'am c'mon s'mores li'l cap'n ev'ry nor'easter

@@ -131,7 +131,7 @@ def test_each_word_has_its_attention(server: RunningServer) -> None:
 
 def test_a_model_without_a_captioner_gives_409_for_attention(tmp_path: Path, photos: Path) -> None:
     bundle = write_tiny(tmp_path / "finder", ("retriever",)).path
-    with Library.open(tmp_path / "other", bundle=bundle, threads=1) as library:
+    with Library.open(tmp_path / "other", model=bundle, threads=1) as library:
         library.update([photos / "red"])
         with run_server(library) as server:
             response = server.request("/api/v1/images/1/attention")
@@ -198,6 +198,19 @@ def test_an_uploaded_image_is_captioned_tagged_and_searched_by(server: RunningSe
     unknown = server.request("/api/v1/search?upload=somebody-elses")
     assert unknown.status == 404
     assert "upload it again" in unknown.json["error"]
+
+
+def test_a_reindex_replaces_the_model_and_expires_uploads(
+    private_server: RunningServer, library: Library, tmp_path: Path
+) -> None:
+    uploaded = upload(private_server, png(COLOURS["blue"]))
+    assert search(private_server, upload=uploaded["id"])["results"]
+    assert private_server.request("/api/v1/images/1/attention").status == 200
+    library.reindex(write_tiny(tmp_path / "finder", ("retriever",)).path)
+    assert private_server.get("/api/v1/library")["kinds"] == ["retriever"]
+    assert private_server.request(f"/api/v1/search?upload={uploaded['id']}").status == 404
+    assert private_server.request("/api/v1/images/1/attention").status == 409
+    assert upload(private_server, png(COLOURS["blue"]))["caption"] == ""
 
 
 def test_exif_orientation_of_uploads_is_applied(server: RunningServer) -> None:
@@ -286,7 +299,7 @@ def test_every_file_that_the_page_names_is_served(server: RunningServer) -> None
 
 
 def test_an_empty_library_can_be_served(tmp_path: Path, bundle: Path) -> None:
-    with Library.open(tmp_path / "empty", bundle=bundle, threads=1) as library, run_server(library) as server:
+    with Library.open(tmp_path / "empty", model=bundle, threads=1) as library, run_server(library) as server:
         assert search(server) == {"results": [], "total": 0, "has_more": False, "unknown_words": []}
         assert search(server, q="red")["results"] == []
         assert upload(server, png(COLOURS["red"]))["caption"] == "a red thing"

@@ -29,7 +29,7 @@ def events(server: RunningServer, until: str) -> list[Any]:
 
 def test_progress_is_streamed_and_updates_remove_thumbnails(tmp_path: Path, bundle: Path, photos: Path) -> None:
     (photos / "broken.png").write_bytes(b"this is text")
-    with Library.open(tmp_path / "new", bundle=bundle, threads=1) as library, run_server(library) as server:
+    with Library.open(tmp_path / "new", model=bundle, threads=1) as library, run_server(library) as server:
         assert events(server, "idle")[0]["done"] == 0
         server.site.indexer.start([photos])
         last = events(server, "done")[-1]
@@ -50,9 +50,9 @@ def test_progress_is_streamed_and_updates_remove_thumbnails(tmp_path: Path, bund
 def test_a_concurrent_indexer_is_reported_and_searching_still_works(
     private_server: RunningServer, library: Library
 ) -> None:
-    from seetell.library.paths import indexing
+    from seetell.library.storage.lock import index_lock
 
-    with indexing(library.path):
+    with index_lock(library.path):
         private_server.send("POST", "/api/v1/update", {})
         assert "is indexing this library" in events(private_server, "failed")[-1]["error"]
     assert private_server.get("/api/v1/search?q=red")["results"]

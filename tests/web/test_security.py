@@ -29,7 +29,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory, bundle: Path) -> Iterator[R
     folder = tmp_path_factory.mktemp("shared")
     save_coloured(folder / "photos" / "red.png", COLOURS["red"])
     (folder / "photos" / "secret.txt").write_text("secret", encoding="utf-8")
-    with Library.open(folder / "library", bundle=bundle, threads=1) as library:
+    with Library.open(folder / "library", model=bundle, threads=1) as library:
         library.update([folder / "photos"])
         with run_server(library) as server:
             yield server
@@ -40,7 +40,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, bundle: Path) -> Iterator[
     """The same with the access rules of a server on all addresses: with a token."""
     folder = tmp_path_factory.mktemp("guarded")
     save_coloured(folder / "photos" / "red.png", COLOURS["red"])
-    with Library.open(folder / "library", bundle=bundle, threads=1) as library:
+    with Library.open(folder / "library", model=bundle, threads=1) as library:
         library.update([folder / "photos"])
         with run_server(library, Access.for_host("0.0.0.0", token=TOKEN, host_names=["Images.Example"])) as server:
             yield server
@@ -175,7 +175,7 @@ def test_a_file_that_replaced_an_image_is_not_served(tmp_path: Path, bundle: Pat
     image = save_coloured(tmp_path / "photos" / "red.png", COLOURS["red"])
     secret = tmp_path / "secret"
     secret.write_bytes(b"x" * image.stat().st_size)
-    with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
+    with Library.open(tmp_path / "library", model=bundle, threads=1) as library:
         library.update([image.parent])
         image.unlink()
         image.symlink_to(secret)
@@ -265,7 +265,7 @@ def test_other_request_bodies_are_limited(shared: RunningServer) -> None:
 def test_markup_in_names_and_captions_stays_text(tmp_path: Path, bundle: Path) -> None:
     evil = "<img src=x onerror=alert(1)>\"'&.png" if os.name != "nt" else "&evil;.png"
     save_coloured(tmp_path / "photos" / evil, COLOURS["red"])
-    with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
+    with Library.open(tmp_path / "library", model=bundle, threads=1) as library:
         library.update([tmp_path / "photos"])
         with run_server(library) as server:
             server.send("PATCH", "/api/v1/images/1", {"caption": "<script>alert(1)</script>", "tags": ["<b>bold"]})
@@ -282,7 +282,7 @@ def test_markup_in_names_and_captions_stays_text(tmp_path: Path, bundle: Path) -
 def test_undecodable_file_names_are_displayed(tmp_path: Path, bundle: Path) -> None:
     image = save_coloured(tmp_path / "photos" / "red.png", COLOURS["red"])
     os.rename(os.fsencode(image), os.fsencode(image.parent) + b"/caf\xe9.png")
-    with Library.open(tmp_path / "library", bundle=bundle, threads=1) as library:
+    with Library.open(tmp_path / "library", model=bundle, threads=1) as library:
         library.update([image.parent])
         with run_server(library) as server:
             assert server.get("/api/v1/images/1")["name"] == "caf�.png"

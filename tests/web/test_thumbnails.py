@@ -48,7 +48,7 @@ def test_copies_of_removed_images_are_pruned(library: Library) -> None:
     for image in (first, second):
         copies.create(image, "thumbnail")
         copies.create(image, "view")
-    assert copies.prune(library.hashes() - {first.hash}) == 2
+    assert copies.prune(library.content_hashes() - {first.hash}) == 2
     assert copies.cached(first, "thumbnail") is None
     assert copies.cached(second, "thumbnail") is not None
     assert not list(library.path.rglob("*.part"))

@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 from seetell.errors import SeetellError
-from seetell.figures.attention import Told, attention_sheet
+from seetell.figures.attention import AttendedCaption, attention_sheet
 from seetell.files import write_file
 from seetell.images import decode
 from seetell.runtime import CaptionResult, Model
@@ -30,7 +30,9 @@ def make_folder(model: Model, folder: Path) -> None:
 def write_panels(model: Model, result: CaptionResult, folder: Path) -> None:
     """Write a PNG with a row of panels per caption."""
     image = decode(result.name)
-    rows = [Told(each.words, each.attention, each.gate) for each in result.captions if each.attention is not None]
+    rows = [
+        AttendedCaption(each.words, each.attention, each.gate) for each in result.captions if each.attention is not None
+    ]
     sheet = attention_sheet(image, rows, box=model.preparation.visible_box(image.size))
     buffer = io.BytesIO()
     sheet.save(buffer, "PNG")

@@ -23,11 +23,11 @@ def evaluate(
     ] = None,
     length: Annotated[
         float | None,
-        typer.Option(help="Captions of a run: exponent of length normalisation; by default the recipe's."),
+        typer.Option(min=0, max=10, help="Captions: exponent of length normalisation; by default the model's own."),
     ] = None,
     rerank_weight: Annotated[
         float | None,
-        typer.Option(help="Captions of a model: weight of image–text similarity; by default the model's own."),
+        typer.Option(min=0, help="Captions of an exported model: weight of image–text similarity; by default its own."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate at most this many images, evenly spaced.")] = None,
     sheet: Annotated[Path | None, typer.Option(help="Runs only: a folder for pages that show examples.")] = None,
@@ -78,9 +78,8 @@ def _of_bundle(
     from seetell.progress import for_terminal
     from seetell.runtime import open_model
 
-    for option, value in (("--length", options.length), ("--sheet", options.sheet)):
-        if value is not None:
-            raise SeetellError(f"{option} applies to runs only", where=str(path), remedy="Leave it out")
+    if options.sheet is not None:
+        raise SeetellError("--sheet applies to runs only", where=str(path), remedy="Evaluate the run it was made from")
     if path.is_dir() and not (path / "bundle.json").exists():
         raise SeetellError(
             "this is neither a run nor a model",

@@ -35,7 +35,7 @@ def index(
     from seetell.progress import for_terminal
 
     complete = True
-    with Library.open(library, bundle=model, mend=True, threads=threads) as opened, interruptible() as stop:
+    with Library.open(library, model=model, repair=True, threads=threads) as opened, interruptible() as stop:
         if not folders and not opened.info().folders:
             raise SeetellError("this library has no folders yet", where=str(opened.path), remedy="Name one to index")
         report = opened.update(
@@ -45,7 +45,7 @@ def index(
             ray=ray_address or ("" if ray else None),
         )
         if descriptions is not None and not report.stopped:
-            complete = print_imported(opened.describe(descriptions), err=True)
+            complete = print_imported(opened.import_descriptions(descriptions), err=True)
         path = str(opened.path)
     print_report(report, path, as_json=as_json)
     if not complete:

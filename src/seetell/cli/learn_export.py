@@ -23,7 +23,7 @@ def export(
     ] = None,
     rerank_weight: Annotated[
         float | None,
-        typer.Option(help="With a captioner and a retriever: weight of image–text similarity in re-ranking captions."),
+        typer.Option(min=0, help="With a captioner and a retriever: weight of image–text similarity in re-ranking."),
     ] = None,
     uncertain_below: Annotated[
         float | None,
@@ -37,7 +37,7 @@ def export(
         str | None, typer.Option(help="A model whose other heads are kept; runs replace its heads of their kind.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="The model's name; by default the folder's.")] = None,
-    about: Annotated[str, typer.Option(help="A sentence about it.")] = "",
+    about: Annotated[str | None, typer.Option(help="A sentence about it.")] = None,
     licence: Annotated[str, typer.Option(help="The licence under which others may use it.")] = "not stated",
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing model.")] = False,
 ) -> None:
@@ -56,7 +56,7 @@ def export(
         base=Bundle.open(find_bundle(base)) if base else None,
         replace=replace,
     )
-    info = ModelInfo(name or out.name.lower(), about, licence)
+    info = ModelInfo(name or out.name.lower(), about or "", licence)
     exported = export_runs(
         runs, out, info=info, data=data, split=split, measure=measure, options=options, progress=for_terminal()
     )

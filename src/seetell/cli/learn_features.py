@@ -1,45 +1,54 @@
 """`seetell learn features DATASET`: encode a dataset's images into the feature store."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from seetell.data import Record
 
 SHOWN = 20  # unreadable images listed in a text report
 
 
+DatasetAddress = Annotated[
+    str, typer.Argument(help="flickr8k:PATH, flickr30k:PATH, coco:PATH, table:FILE?images=FOLDER or scenes:2000")
+]
+EncoderName = Annotated[
+    str,
+    typer.Option(
+        help="A timm network, optionally with its weights after an @: a file, or `hub` to download them; "
+        "vgg16@vgg16.safetensors, resnet50@hub."
+    ),
+]
+Layouts = Annotated[
+    list[str] | None,
+    typer.Option(help="pooled, grid (the default), grid:STAGE, levels, grid+levels or full_network; may be repeated."),
+]
+Crops = Annotated[
+    int, typer.Option(min=1, max=10, help="1, or 10: the mean over corners, centre and their mirror images.")
+]
+View = Annotated[
+    str, typer.Option(help="With one crop: centre (the central square) or whole (the image squashed to a square).")
+]
+Size = Annotated[int | None, typer.Option(min=1, help="The square's side in pixels; by default the network's own.")]
+Store = Annotated[
+    Path | None,
+    typer.Option(help="The folder of feature stores; by default $SEETELL_STORE, or the user's cache folder."),
+]
+
+
 def features(
-    dataset: Annotated[
-        str,
-        typer.Argument(help="flickr8k:PATH, flickr30k:PATH, coco:PATH, table:FILE?images=FOLDER or scenes:2000"),
-    ],
-    encoder: Annotated[
-        str,
-        typer.Option(
-            help="A timm network, optionally with its weights after an @: a file, or `hub` to download them. For example "
-            "vgg16@vgg16.safetensors, resnet50@hub."
-        ),
-    ] = "tf_efficientnet_lite2",
-    layout: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="pooled, grid (the default), grid:STAGE, levels, grid+levels or full_network; may be repeated."
-        ),
-    ] = None,
-    crops: Annotated[int, typer.Option(help="1, or 10: the mean over corners, centre and their mirror images.")] = 1,
-    view: Annotated[
-        str, typer.Option(help="With one crop: centre (the central square) or whole (the image squashed to a square).")
-    ] = "centre",
+    dataset: DatasetAddress,
+    encoder: EncoderName = "tf_efficientnet_lite2",
+    layout: Layouts = None,
+    crops: Crops = 1,
+    view: View = "centre",
     mirrored: Annotated[bool, typer.Option("--mirrored", help="Encode the mirrored images instead.")] = False,
-    size: Annotated[
-        int | None, typer.Option(min=1, help="The square's side in pixels; by default the network's own.")
-    ] = None,
+    size: Size = None,
     split: Annotated[list[str] | None, typer.Option(help="Only this split's images; may be repeated.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Encode only the first images, this many.")] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(help="The folder of feature stores; by default $SEETELL_STORE, or the user's cache folder."),
-    ] = None,
+    store: Store = None,
     precision: Annotated[str, typer.Option(help="Of the values on disk: float16 or float32.")] = "float16",
     batch: Annotated[int | None, typer.Option(min=1, help="Images per batch.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default one per usable core.")] = None,
@@ -53,8 +62,7 @@ def features(
     """
     import json
 
-    from seetell.data import open_dataset
-    from seetell.errors import DatasetError, SeetellError
+    from seetell.errors import SeetellError
     from seetell.learn.encoders import PRECISIONS, Encoder, encode_dataset
     from seetell.learn.encoders.devices import find_device
     from seetell.progress import for_terminal
@@ -64,11 +72,7 @@ def features(
     if precision not in PRECISIONS:
         raise SeetellError(f"precision is {precision!r}, but must be {' or '.join(PRECISIONS)}", where="--precision")
     find_device(device)
-    opened = open_dataset(dataset)
-    records = [record for record in opened.records if not split or record.split in split][:limit]
-    if not records:
-        known = sorted({record.split or "(none)" for record in opened.records})
-        raise DatasetError("there is no image to encode", where=dataset, remedy=f"Its splits are {', '.join(known)}")
+    records = _records(dataset, split, limit)
     loaded = Encoder.load(encoder)
     for note in loaded.notes:
         typer.echo(f"{loaded.name}: {note}", err=True)
@@ -85,11 +89,19 @@ def features(
         device=device,
         progress=for_terminal(),
     )
-    if as_json:
-        typer.echo(json.dumps(_as_json(report), ensure_ascii=False))
-        return
-    for line in _lines(report):
-        typer.echo(line)
+    typer.echo(json.dumps(_as_json(report), ensure_ascii=False) if as_json else "\n".join(_lines(report)))
+
+
+def _records(dataset: str, splits: list[str] | None, limit: int | None) -> "list[Record]":
+    from seetell.data import open_dataset
+    from seetell.errors import DatasetError
+
+    opened = open_dataset(dataset)
+    records = [record for record in opened.records if not splits or record.split in splits][:limit]
+    if not records:
+        known = sorted({record.split or "(none)" for record in opened.records})
+        raise DatasetError("there is no image to encode", where=dataset, remedy=f"Its splits are {', '.join(known)}")
+    return records
 
 
 def _lines(report: Any) -> list[str]:

@@ -11,11 +11,11 @@ def reproduce(
     data: Annotated[list[str], typer.Option("--data", help="Dataset address. May be repeated.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the runs, their records and the page.")],
     dataset: Annotated[
-        str, typer.Option(help="Name of the data if --data does not tell: coco for COCO's images in a table.")
-    ] = "",
-    rows: Annotated[str, typer.Option(help="Only these rows, separated by commas: FNE-MH,FC7-MH")] = "",
+        str | None, typer.Option(help="Kind of the data if it is not in --data: coco for COCO's images in a table.")
+    ] = None,
+    rows: Annotated[str | None, typer.Option(help="Only these rows, separated by commas: FNE-MH,FC7-MH")] = None,
     budget: Annotated[str, typer.Option(help="two-cores or published.")] = "two-cores",
-    encoder: Annotated[str, typer.Option(help="Encoder to use instead of the recipes'.")] = "",
+    encoder: Annotated[str | None, typer.Option(help="Encoder to use instead of the recipes'.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="Override a setting in every row.")] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Train each row with seeds 1 to N; by default as many as the table has.")
@@ -49,7 +49,7 @@ def reproduce(
         find(table),
         data,
         out,
-        dataset=dataset,
+        dataset=dataset or "",
         budget=budget,
         settings=[*([f"encoder.name={encoder}"] if encoder else []), *(settings or [])],
         files=given_files(files or []),
@@ -59,7 +59,7 @@ def reproduce(
     )
     page = run(
         request,
-        rows=[row.strip() for row in rows.split(",") if row.strip()],
+        rows=[row.strip() for row in (rows or "").split(",") if row.strip()],
         seeds=[seed] if seed is not None else range(1, seeds + 1) if seeds is not None else None,
         records=records,
     )

@@ -19,7 +19,7 @@ app = typer.Typer(help="Show, check, export and maintain a library.", no_args_is
 def show(library: LibraryPath = None, as_json: AsJson = False) -> None:
     """Show what is in a library."""
     from seetell.library import Library
-    from seetell.library.exporting import json_line, shown
+    from seetell.library.export import json_line, printable
 
     with Library.open(library, create=False) as opened:
         info, tags = opened.info(), opened.tags()
@@ -28,11 +28,11 @@ def show(library: LibraryPath = None, as_json: AsJson = False) -> None:
         typer.echo(json_line({**info.to_json(), "tags": counts}))
         return
     typer.echo(f"{info.path}: {info.images:,} images in {info.files:,} files, {info.bytes / 1e6:,.1f} MB")
-    typer.echo(f"model: {info.bundle} ({info.fingerprint[:12]}): {', '.join(info.kinds)}")
-    if info.coming:
-        typer.echo(f"unfinished reindex to: {info.coming}")
+    typer.echo(f"model: {info.model} ({info.fingerprint[:12]}): {', '.join(info.kinds)}")
+    if info.next_model:
+        typer.echo(f"unfinished reindex to: {info.next_model}")
     for folder in info.folders:
-        typer.echo(f"folder: {shown(folder)}")
+        typer.echo(f"folder: {printable(folder)}")
     typer.echo(f"unreadable files: {info.unreadable:,}; images edited by people: {info.edited:,}")
     if tags:
         typer.echo("tags: " + ", ".join(f"{each.label} {each.images:,}" for each in tags[:20]))
@@ -48,7 +48,7 @@ def check(
 
     try:
         with Library.open(library, create=False) as opened:
-            problems = opened.verify()
+            problems = opened.check()
     except DamagedError as error:
         problems = [str(error)]
     if not problems:
@@ -90,7 +90,7 @@ def import_(
     from seetell.library import Library
 
     with Library.open(library, create=False) as opened:
-        imported = opened.describe(table, images=images)
+        imported = opened.import_descriptions(table, images=images)
     complete = print_imported(imported)
     if not imported.described:
         raise typer.Exit(ExitCode.NOTHING_FOUND)
@@ -126,7 +126,7 @@ def reindex(
     from seetell.library import Library
     from seetell.progress import for_terminal
 
-    with Library.open(library, create=False, mend=True) as opened, interruptible() as stop:
+    with Library.open(library, create=False, repair=True) as opened, interruptible() as stop:
         report = opened.reindex(model, progress=for_terminal(quiet=quiet or as_json), stop=stop)
         path = str(opened.path)
     print_report(report, path, as_json=as_json)
@@ -143,7 +143,7 @@ def duplicates(
     With --json, a group per line: {"files": [{"path", "width", "height", "bytes", "hash"}]}.
     """
     from seetell.library import Library
-    from seetell.library.exporting import json_line, shown
+    from seetell.library.export import json_line, printable
 
     with Library.open(library, create=False) as opened:
         groups = [_files(group) for group in opened.duplicates(bits)]
@@ -153,7 +153,7 @@ def duplicates(
             continue
         for index, row in enumerate(files):
             size = f"{row['width']} × {row['height']}, {row['bytes']:,} bytes"
-            typer.echo(f"{'= ' if index else ''}{shown(str(row['path']))} ({size})")
+            typer.echo(f"{'= ' if index else ''}{printable(str(row['path']))} ({size})")
         typer.echo("")
     if not as_json:
         typer.echo(f"groups of duplicates: {len(groups)}" if groups else "no duplicates")

@@ -7,19 +7,19 @@ import typer
 from seetell.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from seetell.library import Imported, LibraryImage, Report
+    from seetell.library import ImportReport, LibraryImage, Report
 
 SHOWN_PROBLEMS = 20
 
 
 def print_report(report: "Report", library: str, *, as_json: bool) -> None:
     """Print what an update did, and exit with 3 if something could not be read, 130 if it was interrupted."""
-    from seetell.library.exporting import json_line, shown
+    from seetell.library.export import json_line, printable
 
     if report.rebuilt:
         typer.echo(f"seetell: the library was damaged; rebuilt with {report.rebuilt}", err=True)
     for problem in report.problems[:SHOWN_PROBLEMS]:
-        typer.echo(f"seetell: {shown(problem.path)}: {problem.reason}", err=True)
+        typer.echo(f"seetell: {printable(problem.path)}: {problem.reason}", err=True)
     if len(report.problems) > SHOWN_PROBLEMS:
         typer.echo(f"seetell: … and {len(report.problems) - SHOWN_PROBLEMS} more", err=True)
     if as_json:
@@ -34,7 +34,7 @@ def print_report(report: "Report", library: str, *, as_json: bool) -> None:
         raise typer.Exit(ExitCode.PARTIAL)
 
 
-def print_imported(imported: "Imported", *, err: bool = False) -> bool:
+def print_imported(imported: "ImportReport", *, err: bool = False) -> bool:
     """Print what a table of descriptions brought; whether every row of it was used."""
     for line in imported.skipped:
         typer.echo(f"seetell: {line}", err=True)
@@ -50,13 +50,7 @@ def image_row(image: "LibraryImage") -> dict[str, object]:
 
 
 def _counts(report: "Report") -> dict[str, int]:
-    return {
-        "indexed": report.told,
-        "moved": report.linked,
-        "unchanged": report.unchanged,
-        "removed": report.forgotten,
-        "unreadable": report.unreadable,
-    }
+    return {name: getattr(report, name) for name in ("indexed", "moved", "unchanged", "removed", "unreadable")}
 
 
 def _summary(report: "Report") -> str:

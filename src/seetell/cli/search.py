@@ -12,7 +12,7 @@ from seetell.cli.options import LibraryPath, ModelName
 from seetell.errors import SeetellError
 
 if TYPE_CHECKING:
-    from seetell.library import Found, Results
+    from seetell.library import SearchHit, SearchResults
 
 
 class Rank(StrEnum):
@@ -49,24 +49,16 @@ def search(
     With --json, a result per line: {"path", "relevance", "matches", "caption", "tags"}.
     """
     from seetell.cli.since import parse_since
-    from seetell.library import Library
+    from seetell.library import Filters, Library
 
     if not (text.strip() or like or tag or not_tag or folder or since):
         raise SeetellError("there is nothing to search for", remedy="Give a text, --like, --tag, --folder or --since")
-    with Library.open(library, bundle=model, create=False) as opened:
-        results = opened.search(
-            text,
-            like=like,
-            tags=tag or (),
-            not_tags=not_tag or (),
-            folder=folder,
-            since=parse_since(since),
-            k=k,
-            rank=rank.value,
-        )
-    if results.unknown:
-        typer.echo(f"seetell: words unknown to this library: {', '.join(results.unknown)}", err=True)
-    chosen: Sequence[Found] = results if everything else results.matching
+    filters = Filters(tag or (), not_tag or (), folder or "", parse_since(since))
+    with Library.open(library, model=model, create=False) as opened:
+        results = opened.search(text, filters, like=like, k=k, rank=rank.value)
+    if results.unknown_words:
+        typer.echo(f"seetell: words unknown to this library: {', '.join(results.unknown_words)}", err=True)
+    chosen: Sequence[SearchHit] = results if everything else results.matching
     printed = _print_json(results) if as_json else _print_text(chosen, results)
     if sheet is not None and chosen:
         _write_sheet(chosen, sheet, text)
@@ -78,48 +70,48 @@ def search(
         raise typer.Exit(ExitCode.NOTHING_FOUND)
 
 
-def _print_json(results: "Results") -> int:
+def _print_json(results: "SearchResults") -> int:
     from seetell.cli.library_output import image_row
-    from seetell.library.exporting import json_line
+    from seetell.library.export import json_line
 
-    for found in results:
-        row = image_row(found.image)
-        measures = {"relevance": round(found.relevance, 6), "matches": found.matches}
+    for hit in results:
+        row = image_row(hit.image)
+        measures = {"relevance": round(hit.relevance, 6), "matches": hit.matches}
         typer.echo(json_line({"path": row.pop("path"), **measures, **row}))
     return len(results)
 
 
-def _print_text(chosen: "Sequence[Found]", results: "Results") -> int:
-    from seetell.library.exporting import shown
+def _print_text(chosen: "Sequence[SearchHit]", results: "SearchResults") -> int:
+    from seetell.library.export import printable
 
-    for found in chosen:
-        typer.echo(f"{found.relevance:4.0%}  {shown(found.image.path)}\n      {found.image.caption}")
+    for hit in chosen:
+        typer.echo(f"{hit.relevance:4.0%}  {printable(hit.image.path)}\n      {hit.image.caption}")
     if not chosen:
         nearest = f"; the nearest has a relevance of {results[0].relevance:.0%} (--all shows it)" if results else ""
         typer.echo(f"nothing matches{nearest}")
     return len(chosen)
 
 
-def _write_sheet(chosen: "Sequence[Found]", sheet: Path, title: str) -> None:
+def _write_sheet(chosen: "Sequence[SearchHit]", sheet: Path, title: str) -> None:
     from seetell.errors import ImageError
     from seetell.figures.sheet import Cell, contact_sheet, save_image
     from seetell.images import decode
-    from seetell.library.exporting import shown
+    from seetell.library.export import printable
 
     cells = []
-    for found in chosen:
-        name = shown(Path(found.image.path).name)
+    for hit in chosen:
+        name = printable(Path(hit.image.path).name)
         try:
-            image = decode(found.image.readable_file() or found.image.path, at_least=260)
+            image = decode(hit.image.readable_file() or hit.image.path, at_least=260)
         except ImageError as error:
-            typer.echo(f"seetell: {shown(str(error))}", err=True)
+            typer.echo(f"seetell: {printable(str(error))}", err=True)
             continue
-        cells.append(Cell(image, found.image.caption, [f"{found.relevance:.0%} · {name}"]))
+        cells.append(Cell(image, hit.image.caption, [f"{hit.relevance:.0%} · {name}"]))
     if cells:
         save_image(contact_sheet(cells, title=title), sheet)
 
 
-def _copy(chosen: "Sequence[Found]", folder: Path) -> int:
+def _copy(chosen: "Sequence[SearchHit]", folder: Path) -> int:
     """Copy images; a number is added to a name that another image has, and a copy that exists is kept."""
     import shutil
 
@@ -130,12 +122,12 @@ def _copy(chosen: "Sequence[Found]", folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SeetellError(f"this folder cannot be made: {error.strerror}", where=str(folder)) from None
-    for found in chosen:
-        source = found.image.readable_file()
+    for hit in chosen:
+        source = hit.image.readable_file()
         if source is None:
             continue
         target, number = folder / source.name, 2
-        while target.exists() and target.stat().st_size != found.image.bytes:
+        while target.exists() and target.stat().st_size != hit.image.bytes:
             target, number = folder / f"{source.stem}-{number}{source.suffix}", number + 1
         if not target.exists():
             with replacing(target) as part:

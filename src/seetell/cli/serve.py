@@ -36,9 +36,9 @@ def serve(
     from seetell.web.server import page_url
 
     access = Access.for_host(host, token=token or "", host_names=allow_host or ())
-    with Library.open(library, bundle=model, mend=True, threads=threads) as opened:
+    with Library.open(library, model=model, repair=True, threads=threads) as opened:
         if opened.rebuilt:
-            typer.echo(f"seetell: the library was damaged and has been rebuilt with {opened.rebuilt}", err=True)
+            typer.echo(f"seetell: the library was damaged; rebuilt with {opened.rebuilt}", err=True)
         # Report problems with the model here rather than on the page.
         if opened.info().fingerprint:
             _ = opened.model

@@ -25,21 +25,21 @@ def watch(
     """
     from seetell.cli.interrupt import interruptible
     from seetell.cli.library_output import image_row
-    from seetell.library import Library, Sighting
-    from seetell.library.exporting import json_line, shown
+    from seetell.library import AlertMatch, Library
+    from seetell.library.export import json_line, printable
 
-    with Library.open(library, bundle=model, mend=True, threads=threads) as opened, interruptible() as stop:
+    with Library.open(library, model=model, repair=True, threads=threads) as opened, interruptible() as stop:
         reported: set[str] = set()
-        for seen in opened.watch(folders, alerts=alert or (), every=every, stop=stop):
-            if isinstance(seen, Sighting):
-                row = {"alert": seen.alert, "relevance": round(seen.relevance, 4), **image_row(seen.image)}
+        for event in opened.watch(folders, alerts=alert or (), every=every, stop=stop):
+            if isinstance(event, AlertMatch):
+                row = {"alert": event.alert, "relevance": round(event.relevance, 4), **image_row(event.image)}
                 typer.echo(json_line(row))
                 continue
-            for problem in seen.problems:
-                line = f"seetell: {shown(problem.path)}: {problem.reason}"
+            for problem in event.problems:
+                line = f"seetell: {printable(problem.path)}: {problem.reason}"
                 if line not in reported:
                     typer.echo(line, err=True)
                     reported.add(line)
-            if seen.told or seen.linked or seen.forgotten:
-                changes = f"{seen.told} new, {seen.linked} moved or copied, {seen.forgotten} removed"
+            if event.indexed or event.moved or event.removed:
+                changes = f"{event.indexed} new, {event.moved} moved or copied, {event.removed} removed"
                 typer.echo(f"seetell: {changes}", err=True)

@@ -1,9 +1,10 @@
-"""Writing sequences with a model that says what may follow: greedily, by beam search, by sampling.
+"""Generating sequences with a model of the next token: greedy decoding, beam search, sampling.
 
-Knows no model: anything with `start`, `step` and `select` will do (see `Decoder`).
+Independent of any model or library: anything with `start`, `step` and `select` is a `Decoder`.
 """
 
 from seetell.decoding.beam import beam_search
+from seetell.decoding.chain import MarkovChain
 from seetell.decoding.greedy import greedy
 from seetell.decoding.protocol import Attended, Decoder, Rules
 from seetell.decoding.result import Decoded, label_confidences, step_confidences
@@ -13,6 +14,7 @@ __all__ = [
     "Attended",
     "Decoded",
     "Decoder",
+    "MarkovChain",
     "Rules",
     "beam_search",
     "greedy",

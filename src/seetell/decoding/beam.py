@@ -1,9 +1,9 @@
 """Beam search over many images at once.
 
-Every image has `beam` live hypotheses. At each step the model says for all of them, in one call, what may follow;
-of all continuations of an image the `beam` best go on. A continuation with the end that is among the `beam` best is
-finished, and kept if it is among the image's `n_best` finished ones. An image is done, and leaves the batch, as soon
-as nothing that is still alive can come before the last of those it keeps.
+Every image has `beam` live hypotheses. At each step the model predicts, in one call, the next token of all of them;
+of all continuations of an image the `beam` best stay alive. A continuation with the end that is among the `beam` best
+is finished, and kept if it is among the image's `n_best` finished ones. An image is done, and leaves the batch, as
+soon as no live hypothesis can still overtake the last of those it keeps.
 
 Sequences are ranked by
 
@@ -11,11 +11,11 @@ Sequences are ranked by
 
 with the end counted in the length; alpha = 0 ranks by probability alone, which favours short sequences. While a
 hypothesis grows, its log-probability can only fall and its length only reach `max_length` + 1: hence the most it can
-still score, and a search that stops early finds exactly what it would have found by going on.
+still score, and a search that stops early finds exactly what it would have found otherwise.
 
-Sequences can be asked to contain a token. There are then two beams for each image, of hypotheses with the token and
-without it, so that the token, however unlikely, can come where it fits best (Anderson et al., *Guided open vocabulary
-image captioning with constrained beam search*, 2017); only those with it may end.
+Sequences can be required to contain a token. There are then two beams per image, of hypotheses with the token and
+without it, so that the token, however unlikely, can occur where it is most probable (Anderson et al., *Guided open
+vocabulary image captioning with constrained beam search*, 2017); only those with it may end.
 """
 
 from dataclasses import replace
@@ -27,11 +27,11 @@ import numpy.typing as npt
 from seetell.decoding.greedy import greedy
 from seetell.decoding.protocol import Decoder, Floats, Rules, State, Tokens, attention_of
 from seetell.decoding.result import Decoded
-from seetell.decoding.trace import Finished, Integers, Step
+from seetell.decoding.trace import BeamStep, Finished, Integers
 from seetell.errors import SeetellError
 
 _Continuations = tuple[npt.NDArray[np.float64], Integers, Tokens]  # log-probabilities, slots, tokens; (A, C) each
-_SMALL = 4096  # so many continuations of an image are sorted out without more ado
+_SMALL = 4096  # up to this many continuations of an image are sorted directly
 
 
 def beam_search(
@@ -45,20 +45,32 @@ def beam_search(
     include_greedy: bool = False,
     required: Tokens | None = None,
 ) -> list[list[Decoded]]:
-    """The best sequences of each image, best first: `n_best` of them, or fewer if there are no more.
+    """Find the best sequences of each image, best first: `n_best` of them, or fewer if there are no more.
 
     Args:
-        alpha: how far scores are normalised for length: 0 not at all, 1 the mean log-probability of a token.
-        n_best: how many sequences to keep for each image; `beam` at most.
-        include_greedy: let the greedy sequence compete, too. Beam search may drop it half-way for what looks better
-            then and turns out worse; with this, what it finds never scores below greedy decoding.
-        required: tokens for each image (P, K), each of which a search of its own is for: then the best sequences
-            with an image's first token come first, those with its second next, P · K lists in all.
+        decoder: the model.
+        features: one row per image, passed to `Decoder.start`.
+        rules: what a sequence may contain.
+        beam: how many hypotheses per image stay alive at each step.
+        alpha: the length exponent: 0 ranks by log-probability, 1 by the mean log-probability of a token.
+        n_best: how many sequences to keep per image; at most `beam`.
+        include_greedy: let the greedy sequence compete as well. Beam search may drop it half-way for hypotheses that
+            turn out worse; with this, its best sequence never scores below greedy decoding.
+        required: tokens for each image (P, K), each of which gets a search of its own: the best sequences with an
+            image's first token come first, those with its second token next, P · K lists in all.
+
+    Example:
+        >>> import numpy as np
+        >>> from seetell.decoding import MarkovChain, Rules
+        >>> chain = MarkovChain([[0, 0.6, 0.4, 0], [0, 0.4, 0.3, 0.3], [0, 0, 0.1, 0.9], [0, 0, 0, 1]])
+        >>> [best] = beam_search(chain, np.zeros(1), Rules(start=0, end=3), beam=3, n_best=2)
+        >>> [(each.tokens.tolist(), round(each.score, 2)) for each in best]
+        [([2], -1.02), ([1], -1.71)]
     """
     if not 1 <= n_best <= beam or alpha < 0:
         raise ValueError("n_best must be from 1 to beam, and alpha 0 or more")
     if include_greedy and required is not None:
-        raise ValueError("the greedy sequence need not contain what is required")
+        raise ValueError("include_greedy and required exclude each other")
     images = len(features)
     if not images:
         return []
@@ -94,20 +106,20 @@ def _search(
         total = np.tile([-np.inf, 0.0], (images, 1))
     last = np.full(total.size, rules.start, dtype=np.int64)
     written = np.empty((total.size, 0), dtype=np.int64) if rules.block_ngrams else None
-    finished, steps = Finished(images, n_best), list[Step]()
+    finished, steps = Finished(images, n_best), list[BeamStep]()
     farthest = (rules.max_length + 1) ** alpha
     for done in range(rules.max_length + 1):
         log_probs, state, attention = decoder.step(last, state)
         log_probs = rules.apply(log_probs, done, written)
         slots = total.shape[1]
         shaped = log_probs.reshape(len(live), slots, -1)
-        without: list[_Continuations] = []  # the beam of those that lack what is required
+        without: list[_Continuations] = []  # the beam of those without the required token
         if required is None:
             value, parent, token = best_continuations(shaped, total, 2 * beam)
         else:
             (value, parent, token), *without = _required(shaped, total, required[live], rules.end, beam)
 
-        # A hypothesis has one end: of the 2 · beam best continuations, at least `beam` go on.
+        # A hypothesis has one end: of the 2 · beam best continuations, at least `beam` do not end.
         end = token == rules.end
         now = end & (np.arange(token.shape[1]) < beam)
         image = np.arange(len(live))[:, None]
@@ -123,7 +135,7 @@ def _search(
 
         best = value.max(axis=1)
         stuck = np.isinf(best) & np.isinf(finished.score[live, 0])
-        if required is None and stuck.any():  # nothing may follow, not even the end: what is written has to do
+        if required is None and stuck.any():  # nothing may follow, not even the end: keep what there is
             _cut(finished, live[stuck], done, total[stuck], alpha)
         going = np.flatnonzero(best / farthest > finished.score[live, -1])
         if not len(going):
@@ -133,7 +145,7 @@ def _search(
         weights, gate = (
             None if x is None else x[rows].reshape(*parent.shape, *x.shape[1:]) for x in attention_of(attention)
         )
-        steps.append(Step(live, parent, token, log, weights, gate))
+        steps.append(BeamStep(live, parent, token, log, weights, gate))
         state, last = decoder.select(state, rows), token.ravel()
         if written is not None:
             written = np.concatenate([written[rows], last[:, None]], axis=1)
@@ -143,7 +155,7 @@ def _search(
 def _required(
     log_probs: Floats, total: npt.NDArray[np.float64], required: Tokens, end: int, beam: int
 ) -> tuple[_Continuations, _Continuations]:
-    """The best continuations of each image that have its token, and the best that have not, which cannot end."""
+    """The best continuations of each image with its token, and the best without it, which cannot end."""
     half = total.shape[1] // 2
     image = np.arange(len(total))
     given = log_probs[image, half:, required] + total[:, half:]  # the token comes now, (A, half)
@@ -161,14 +173,15 @@ def _required(
 
 
 def best_continuations(log_probs: Floats, total: npt.NDArray[np.float64], count: int) -> _Continuations:
-    """The `count` best of an image's hypotheses, each continued by each token, best first.
+    """The `count` best continuations of an image's hypotheses, best first.
 
-    The columns of a large vocabulary are dealt into groups. The best continuations lie in the groups whose best is
-    best: all others need no look but the one, much faster than sorting, that finds their maximum.
+    The columns of a large vocabulary are dealt into groups. The best continuations are in the groups with the best
+    maxima: for all other groups only the maximum is computed, which is much faster than sorting.
 
     Args:
         log_probs: (A, S, V).
-        total: log-probabilities of the hypotheses so far (A, S).
+        total: log-probabilities of the hypotheses so far, (A, S).
+        count: how many continuations per image.
 
     Returns:
         Log-probabilities, slots and tokens, (A, C) each; C is `count`, or all there are.
@@ -177,8 +190,8 @@ def best_continuations(log_probs: Floats, total: npt.NDArray[np.float64], count:
     size = max(1, round((slots * words / count) ** 0.5))  # as many groups as columns in all chosen groups
     groups = words // size
     if slots * words <= _SMALL or slots * groups <= count:
-        value, place = _best((log_probs + total[:, :, None]).reshape(images, -1), count)
-        slot, token = np.divmod(place, words)
+        value, at = _best((log_probs + total[:, :, None]).reshape(images, -1), count)
+        slot, token = np.divmod(at, words)
         return value, slot, token
     dealt = groups * size
     head, tail = log_probs[:, :, :dealt].reshape(images, slots, size, groups), log_probs[:, :, dealt:]
@@ -187,11 +200,11 @@ def best_continuations(log_probs: Floats, total: npt.NDArray[np.float64], count:
     image = np.arange(images)[:, None]
     near = head[image, slot, :, column] + total[image, slot][:, :, None]  # (A, count, size)
     rest = tail + total[:, :, None]  # (A, S, words - dealt)
-    value, place = _best(np.concatenate([near.reshape(images, -1), rest.reshape(images, -1)], axis=1), count)
-    which, turn = np.divmod(place, size)
+    value, at = _best(np.concatenate([near.reshape(images, -1), rest.reshape(images, -1)], axis=1), count)
+    which, turn = np.divmod(at, size)
     in_tail = which >= count
     which[in_tail] = 0
-    tail_slot, tail_column = np.divmod(place - count * size, max(1, words - dealt))
+    tail_slot, tail_column = np.divmod(at - count * size, max(1, words - dealt))
     return (
         value,
         np.where(in_tail, tail_slot, np.take_along_axis(slot, which, axis=1)),
@@ -202,26 +215,26 @@ def best_continuations(log_probs: Floats, total: npt.NDArray[np.float64], count:
 def _best(values: npt.NDArray[np.float64], count: int) -> tuple[npt.NDArray[np.float64], Integers]:
     """The greatest values of each row and where they are, greatest first."""
     count = min(count, values.shape[1])
-    place = np.argpartition(values, -count, axis=1)[:, -count:]
-    found = np.take_along_axis(values, place, axis=1)
+    at = np.argpartition(values, -count, axis=1)[:, -count:]
+    found = np.take_along_axis(values, at, axis=1)
     if np.isnan(found).any():
         raise SeetellError(
             "the model's probabilities are not numbers: it has diverged",
             remedy="Train it again with a lower learning rate",
         )
     order = np.argsort(-found, axis=1, kind="stable")
-    return np.take_along_axis(found, order, axis=1), np.take_along_axis(place, order, axis=1)
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(at, order, axis=1)
 
 
 def _cut(finished: Finished, images: Integers, done: int, total: npt.NDArray[np.float64], alpha: float) -> None:
-    """Keep the best hypothesis of images that can neither go on nor end."""
+    """Keep the best hypothesis of images that can neither continue nor end."""
     slot = np.argmax(total, axis=1)[:, None]
     score = np.take_along_axis(total, slot, axis=1) / max(1, done) ** alpha
     finished.add(images, done, score, slot, np.full(slot.shape, np.nan))
 
 
 def _filled(found: _Continuations, width: int) -> _Continuations:
-    """Continuations made as many as the beam is wide where a small vocabulary does not fill it."""
+    """Continuations padded to the width of the beam where a small vocabulary does not fill it."""
     value, slot, token = found
     missing = ((0, 0), (0, max(0, width - value.shape[1])))
     return np.pad(value, missing, constant_values=-np.inf), np.pad(slot, missing), np.pad(token, missing)

@@ -1,4 +1,4 @@
-"""What decoding asks of a model, and the rules that every way of decoding keeps to."""
+"""What decoding requires of a model, and the rules that every decoding method follows."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -12,30 +12,39 @@ Tokens = npt.NDArray[np.int64]
 
 
 class Attended(NamedTuple):
-    """Where a model looked for a word, and how much it made of what it saw (Xu et al.'s β)."""
+    """The attention with which a token is chosen.
+
+    Args:
+        weights: of each cell of the feature grid, (R, L).
+        gate: how much of the attended features is used (Xu et al.'s β), (R,); None for models without a gate.
+
+    Example:
+        >>> Attended(np.full((1, 4), 0.25)).gate is None
+        True
+    """
 
     weights: Floats  # (R, L)
     gate: Floats | None = None  # (R,)
 
 
 class Decoder(Protocol[State]):
-    """A model that writes tokens, many rows at a time.
+    """A model that generates tokens, many rows at a time.
 
-    A row is one hypothesis about one image. Decoding never looks inside a state: it only asks for some of its rows,
-    in any order, some of them more than once.
+    A row is one hypothesis for one image. Decoding never looks inside a state: it only selects rows of it, in any
+    order, some of them more than once. `MarkovChain` is the simplest implementation.
     """
 
     def start(self, features: Any) -> State:
-        """The state before the first token, one row an image."""
+        """The state before the first token, one row per image."""
         ...
 
     def step(self, tokens: Tokens, state: State) -> tuple[Floats, State, Floats | Attended | None]:
-        """Read the last token of each row (R,) and say what may follow.
+        """Read the last token of each row (R,) and predict the next.
 
         Returns:
-            The logarithms of the next tokens' probabilities (R, V), an array that is the caller's to change; the state
-            after the token; and the attention (R, L) with which the next token is chosen, None for models that have
-            none, `Attended` for those that have a gate besides.
+            The log-probabilities of the next token (R, V), an array that the caller may change; the state after the
+            token; and the attention (R, L) with which the next token is chosen: None for models without attention,
+            `Attended` for those with a gate as well.
         """
         ...
 
@@ -46,16 +55,21 @@ class Decoder(Protocol[State]):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a sequence may be.
+    """What a sequence may contain.
 
     Args:
-        start: the token that stands before the first; never written.
+        start: the token before the first one; never generated.
         end: the token that ends a sequence; not part of it.
-        max_length: the most tokens a sequence may have, the end not counted.
+        max_length: the most tokens of a sequence, not counting the end.
         min_length: the fewest.
-        forbidden: tokens that are never written (padding, unknown).
-        block_ngrams: no n-gram of so many tokens occurs twice in a sequence; 0 allows all. 1 writes no token twice,
-            which is what sequences of labels need.
+        forbidden: tokens that are never generated (padding, unknown).
+        block_ngrams: no n-gram of this many tokens occurs twice in a sequence; 0 allows repetition, 1 generates no
+            token twice, as label sequences require.
+
+    Example:
+        >>> rules = Rules(start=0, end=2, max_length=3, forbidden=(1,))
+        >>> rules.apply(np.zeros((1, 4)), done=0, written=None)
+        array([[-inf, -inf,   0.,   0.]])
     """
 
     start: int
@@ -74,9 +88,12 @@ class Rules:
             raise ValueError("the end cannot be forbidden")
 
     def apply(self, log_probs: Floats, done: int, written: Tokens | None) -> Floats:
-        """Rule out, with −∞, what may not follow the `done` tokens of each row. Changes `log_probs` in place.
+        """Set to −∞ what may not follow. Changes `log_probs` in place if it is writeable.
 
-        `written` (R, done) are those tokens; only `block_ngrams` needs them.
+        Args:
+            log_probs: of the next token, (R, V).
+            done: how many tokens each row has.
+            written: those tokens, (R, done); only needed for `block_ngrams`.
         """
         allowed = log_probs if log_probs.flags.writeable else log_probs.copy()
         if done >= self.max_length:
@@ -95,14 +112,14 @@ class Rules:
         """Rows and tokens that would end an n-gram for the second time."""
         before = self.block_ngrams - 1
         done = written.shape[1]
-        # Does the history at each place read as the last n − 1 tokens do?
+        # Where in the history do the last n − 1 tokens occur?
         same = np.ones((len(written), done - before), dtype=bool)
         for offset in range(before):
             same &= written[:, offset : offset + done - before] == written[:, done - before + offset, None]
-        rows, places = np.nonzero(same)
-        return rows, written[rows, places + before]
+        rows, starts = np.nonzero(same)
+        return rows, written[rows, starts + before]
 
 
 def attention_of(attention: Floats | Attended | None) -> tuple[Floats | None, Floats | None]:
-    """Weights and gate of whatever a step returned."""
+    """The weights and the gate of what a step returned."""
     return (attention.weights, attention.gate) if isinstance(attention, Attended) else (attention, None)

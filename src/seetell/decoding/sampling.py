@@ -1,4 +1,4 @@
-"""Sampling: tokens drawn by their probabilities, with a temperature, from the most probable ones only, or plainly."""
+"""Sampling: tokens drawn by their probabilities, with a temperature, from all tokens or the most probable ones."""
 
 from typing import Any
 
@@ -21,16 +21,28 @@ def sample(
     top_p: float = 1.0,
     seed: int | np.random.Generator = 0,
 ) -> list[list[Decoded]]:
-    """Draw so many sequences for each image: a list of `samples` of them an image.
+    """Sample sequences: a list of `samples` of them per image.
 
-    The probabilities that come back are the model's own, whatever the temperature: what a policy gradient needs. For
-    the same reason a sequence that reaches the greatest length is cut there (`ended` is False) and not ended by force.
+    The returned probabilities are the model's own, whatever the temperature, as a policy gradient requires. For the
+    same reason a sequence that reaches the maximum length is cut there (`ended` is False) and not forced to end.
 
     Args:
+        decoder: the model.
+        features: one row per image, passed to `Decoder.start`.
+        rules: what a sequence may contain.
+        samples: how many sequences per image.
         temperature: log-probabilities are divided by it; below 1 the probable becomes more probable.
         top_p: draw from the smallest set of most probable tokens that together have this probability. Holtzman et al.,
             *The curious case of neural text degeneration* (2020).
         seed: the same seed gives the same sequences.
+
+    Example:
+        >>> import numpy as np
+        >>> from seetell.decoding import MarkovChain, Rules
+        >>> chain = MarkovChain([[0, 0.6, 0.4, 0], [0, 0.4, 0.3, 0.3], [0, 0, 0.1, 0.9], [0, 0, 0, 1]])
+        >>> [drawn] = sample(chain, np.zeros(1), Rules(start=0, end=3), samples=3, seed=1)
+        >>> [each.tokens.tolist() for each in drawn]
+        [[1], [2], [1, 2]]
     """
     if temperature <= 0 or not 0 < top_p <= 1 or samples < 1:
         raise ValueError("temperature and samples must be positive, top_p above 0 and at most 1")
@@ -38,7 +50,7 @@ def sample(
     total = len(features) * samples
 
     def choose(allowed: Floats, rows: Rows) -> Tokens:
-        # Numbers are drawn for all rows, also those that have ended: a row's luck does not hang on its neighbours'.
+        # Numbers are drawn for all rows, also those that have ended: a row's sample does not depend on its neighbours.
         drawn = random.random(total)[rows]
         weights = np.exp((allowed - allowed.max(axis=1, keepdims=True).clip(min=-1e30)) / temperature)
         if top_p < 1:
@@ -50,7 +62,7 @@ def sample(
 
 
 def _draw(weights: Floats, drawn: Floats) -> Tokens:
-    """The token whose stretch of the summed weights each number in [0, 1) falls into; never one of weight 0.
+    """The token into whose interval of the cumulative weights each number in [0, 1) falls; never one of weight 0.
 
     First the block of tokens it falls into, then the token: no running sum over the whole vocabulary.
     """
@@ -66,7 +78,7 @@ def _draw(weights: Floats, drawn: Floats) -> Tokens:
 
 
 def _stretch(lengths: Floats, point: Floats) -> tuple[Tokens, Floats]:
-    """Into which of the stretches, laid end to end, a point falls, and how far; none of length 0."""
+    """The interval, of those laid end to end, into which a point falls, and how far; never one of length 0."""
     reach = np.cumsum(lengths, axis=1, dtype=np.float64)
     point = np.minimum(point, np.nextafter(reach[:, -1], 0))  # sums round: never past the end
     index = np.argmax(reach > point[:, None], axis=1)

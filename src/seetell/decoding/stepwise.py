@@ -1,4 +1,4 @@
-"""Writing one token a row at a time: what greedy decoding and sampling share."""
+"""Generating one token per row at a time: what greedy decoding and sampling share."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,9 +23,15 @@ class _Looked(NamedTuple):
 def write(
     decoder: Decoder[State], features: Any, rules: Rules, choose: Choose, *, copies: int = 1, cut: bool = False
 ) -> list[Decoded]:
-    """Write `copies` sequences for each image, those of an image side by side; rows that end leave the batch.
+    """Generate `copies` sequences per image, those of an image next to each other; rows that end leave the batch.
 
-    A sequence of the greatest length is ended, whatever the end's probability, or with `cut` left without an end.
+    Args:
+        decoder: the model.
+        features: one row per image.
+        rules: what a sequence may contain.
+        choose: picks a token for each row.
+        copies: how many sequences per image.
+        cut: leave sequences of the maximum length without an end, instead of ending them whatever its probability.
     """
     images = len(features)
     if not images:
@@ -74,7 +80,7 @@ def write(
 
 
 def _by_row(looked: list[_Looked], rows: int, values: list[Floats | None]) -> Floats | None:
-    """What was kept a step at a time, as (rows, steps, …)."""
+    """What was collected step by step, as (rows, steps, …)."""
     first = values[0]
     if first is None:
         return None

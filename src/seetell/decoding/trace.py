@@ -12,7 +12,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BeamStep:
     """One token of every live hypothesis: `A` images by `K` slots."""
 
     images: Integers  # (A,), ascending
@@ -44,7 +44,7 @@ class Finished:
         ):
             old[images] = np.take_along_axis(np.concatenate([old[images], new], axis=1), order, axis=1)
 
-    def read(self, steps: list[Step]) -> list[list[Decoded]]:
+    def read(self, steps: list[BeamStep]) -> list[list[Decoded]]:
         """Follow the back-pointers of all sequences at once, from their last tokens to their first."""
         image, rank = np.nonzero(self.score > -np.inf)
         length, slot, end = self.step[image, rank], self.slot[image, rank].copy(), self.log[image, rank]
@@ -81,7 +81,7 @@ class Finished:
         return found
 
 
-def _table(steps: list[Step], name: str, rows: int, longest: int) -> Floats | None:
-    """Room for what the steps hold under `name`, if they hold it."""
+def _table(steps: list[BeamStep], name: str, rows: int, longest: int) -> Floats | None:
+    """An empty table for what the steps hold under `name`; None if they hold nothing."""
     first: Floats | None = getattr(steps[0], name) if steps else None
     return None if first is None else np.zeros((rows, longest, *first.shape[2:]), dtype=first.dtype)

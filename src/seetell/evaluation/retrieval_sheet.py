@@ -1,7 +1,7 @@
-"""What a retrieval model finds for some queries, beside what it should have found (Kolluru, Figures 6 and 7).
+"""What a retrieval model finds for some queries, and what it should have found (Kolluru, Figures 6 and 7).
 
-The queries are the best, the worst and some at random, images and captions; `seetell.figures.retrieval_sheet` draws
-them, `seetell.figures.retrieval_page` writes them as a page.
+The queries are the best, the worst and random ones, images and captions; `seetell.figures.retrieval_sheet` draws
+them, `seetell.figures.retrieval_page` writes them as an HTML page.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from seetell.data import Record
-from seetell.evaluation.alike import THRESHOLD, Alike, Marked, alike, content_words, marked, meanings
+from seetell.evaluation.word_matches import (
+    THRESHOLD,
+    MarkedText,
+    WordMatch,
+    content_words,
+    marked,
+    match_words,
+    meanings,
+)
 from seetell.metrics import retrieval_ranks
 from seetell.metrics.retrieval import Indices
 from seetell.similarity import COSINE, Floats, Similarity
@@ -19,7 +27,7 @@ from seetell.text import WordVectors
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedSplit:
-    """A split, embedded.
+    """The embeddings of a split.
 
     Args:
         records: of the rows of `images` (P, D).
@@ -47,43 +55,43 @@ class EmbeddedSplit:
 
 @dataclass(frozen=True, slots=True)
 class FoundCaption:
-    """A caption that an image found; `right` if it is one of the image's own."""
+    """A caption retrieved for an image; `right` if it is one of the image's own."""
 
-    caption: Marked
+    caption: MarkedText
     right: bool
     score: float
 
 
 @dataclass(frozen=True, slots=True)
 class ImageQuery:
-    """An image, its own captions, and those it found, the nearest first. `rank` is that of the first right one."""
+    """An image, its own captions, and those retrieved, nearest first. `rank` is that of the first right one."""
 
     record: Record
     rank: int
-    captions: tuple[Marked, ...]
+    captions: tuple[MarkedText, ...]
     found: tuple[FoundCaption, ...]
-    pairs: tuple[Alike, ...]
+    pairs: tuple[WordMatch, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundImage:
-    """An image that a caption found, with the one of its captions that has most in common with the query."""
+    """An image retrieved for a caption, with the one of its captions that has most in common with the query."""
 
     record: Record
-    caption: Marked
+    caption: MarkedText
     right: bool
     score: float
 
 
 @dataclass(frozen=True, slots=True)
 class CaptionQuery:
-    """A caption, its own image, and those it found, the nearest first. `rank` is that of its own."""
+    """A caption, its own image, and those retrieved, nearest first. `rank` is that of its own image."""
 
-    caption: Marked
+    caption: MarkedText
     record: Record
     rank: int
     found: tuple[FoundImage, ...]
-    pairs: tuple[Alike, ...]
+    pairs: tuple[WordMatch, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +119,12 @@ def retrieval_sheets(
     """Three sheets, called "best", "worst" and "random", of `count` queries in either direction with `k` answers each.
 
     Args:
-        vectors: by which words are alike; see `alike`.
-        threshold: the least cosine of words that mean alike.
+        split: what to retrieve from.
+        vectors: word vectors, by which matching words are marked; see `match_words`.
+        count: how many queries per sheet and direction.
+        k: how many answers per query.
+        seed: of the random choice.
+        threshold: the least cosine of matching words.
     """
     by_image, by_caption = retrieval_ranks(split.images, split.texts, split.owners, similarity=split.similarity)
     images, captions = chosen(by_image, count, seed), chosen(by_caption, count, seed)
@@ -128,8 +140,10 @@ def retrieval_sheets(
 
 
 def chosen(ranks: Indices, count: int, seed: int) -> dict[str, list[int]]:
-    """Which queries are shown: those of the best and the worst ranks, ties drawn by lot, and some at random; a query of
-    rank 0 (an image without captions) never is."""
+    """Which queries are shown: those with the best and the worst ranks, ties broken at random, and random ones.
+
+    A query of rank 0 (an image without captions) is never shown.
+    """
     drawn = np.random.default_rng(seed).permutation(np.flatnonzero(ranks))
     order = drawn[np.argsort(ranks[drawn], kind="stable")]
     return {"best": order[:count].tolist(), "worst": order[::-1][:count].tolist(), "random": drawn[:count].tolist()}
@@ -144,7 +158,7 @@ def image_query(
     nearest = _nearest(scores, right, k)
     captions = split.captions_of(row)
     own = content_words(captions)
-    matched = [alike(own, content_words([split.captions[text]]), vectors, threshold) for text in nearest]
+    matched = [match_words(own, content_words([split.captions[text]]), vectors, threshold) for text in nearest]
     pairs = tuple(dict.fromkeys(pair for found in matched for pair in found))
     meaning = meanings(pairs)
     return ImageQuery(
@@ -169,7 +183,7 @@ def caption_query(
     nearest = _nearest(scores, right, k)
     query = split.captions[row]
     own = content_words([query])
-    shown = [_most_alike(own, split.captions_of(image), vectors, threshold) for image in nearest]
+    shown = [_best_match(own, split.captions_of(image), vectors, threshold) for image in nearest]
     pairs = tuple(dict.fromkeys(pair for _, found in shown for pair in found))
     meaning = meanings(pairs)
     return CaptionQuery(
@@ -189,8 +203,8 @@ def caption_query(
     )
 
 
-def _marked_found(caption: str, pairs: Iterable[Alike], meaning: Mapping[str, int]) -> Marked:
-    """A caption that was found, its words marked like those they are paired with."""
+def _marked_found(caption: str, pairs: Iterable[WordMatch], meaning: Mapping[str, int]) -> MarkedText:
+    """A retrieved caption, its words marked like those they are paired with."""
     return marked(caption, {pair.found: meaning[pair.own] for pair in pairs})
 
 
@@ -200,9 +214,9 @@ def _nearest(scores: Floats, right: np.ndarray, k: int) -> list[int]:
     return order
 
 
-def _most_alike(
+def _best_match(
     own: list[str], captions: Sequence[str], vectors: WordVectors, threshold: float
-) -> tuple[str, list[Alike]]:
-    """The caption whose words have most in common with `own`, and the pairs; nothing of an image without captions."""
-    matched = [(caption, alike(own, content_words([caption]), vectors, threshold)) for caption in captions]
+) -> tuple[str, list[WordMatch]]:
+    """The caption that has most in common with `own`, and the pairs; both empty for an image without captions."""
+    matched = [(caption, match_words(own, content_words([caption]), vectors, threshold)) for caption in captions]
     return max(matched, key=lambda each: sum(pair.cosine for pair in each[1]), default=("", []))

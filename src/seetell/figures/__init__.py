@@ -1,1 +1,1 @@
-"""Images of results: contact sheets, attention overlays, plots."""
+"""Figures of results: contact sheets, attention overlays, retrieval pages."""

@@ -1,7 +1,7 @@
-"""Where a captioner looked for each word it told (Xu, Figure 3): one panel a word, lit where the attention was.
+"""Where a captioner attended for each word (Xu, Figure 3): one panel per word, bright where the attention was.
 
 The weights of an n × n grid are enlarged to the part of the image that the network saw and smoothed by a Gaussian,
-"to emulate the large receptive field" of a cell; the most attended point of each panel is fully lit.
+"to emulate the large receptive field" of a cell; the most attended point of each panel has full brightness.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,18 @@ from PIL import Image, ImageFilter
 from seetell.figures.sheet import PAPER, Cell, contact_sheet
 
 WHOLE = (0.0, 0.0, 1.0, 1.0)
-DARK = 0.2  # how bright a place is that got no attention
+DARK = 0.2  # the brightness of a cell without attention
 
 
 @dataclass(frozen=True)
-class Told:
-    """A caption as a model told it.
+class AttendedCaption:
+    """A caption and its attention.
 
     Args:
-        words: as they are to be read, each with a row of `attention` (words, L), L a square number.
-        gate: how much of what was seen was let in for each word, where the model has a gate.
-        name: what the caption is called on a sheet: "soft", "hard".
+        words: the words as displayed.
+        attention: the weights of each word (words, L), L a square number.
+        gate: how much of the attended features each word used, if the model has a gate.
+        name: the heading on a sheet: "soft", "hard".
     """
 
     words: Sequence[str]
@@ -43,11 +44,12 @@ class Told:
 def light(
     weights: NDArray[np.floating], size: tuple[int, int], box: tuple[float, float, float, float] = WHOLE
 ) -> NDArray[np.float32]:
-    """The weights of a grid (L,) as light on an image: height × width, from 0 to 1 where there is most.
+    """The weights of a grid as brightness on an image: height × width, from 0 to 1 where there is most.
 
     Args:
+        weights: of the cells, (L,).
         size: width and height of the image.
-        box: the part the network saw, in fractions of the sides (`Preparation.visible_box`).
+        box: the part that the network saw, in fractions of the sides (`Preparation.visible_box`).
     """
     side = isqrt(len(weights))
     width, height = size
@@ -58,14 +60,14 @@ def light(
     grid = Image.fromarray(levels.astype(np.uint8).reshape(side, side))
     field = Image.new("L", size)
     field.paste(grid.resize((max(1, right - left), max(1, bottom - top)), Image.Resampling.NEAREST), (left, top))
-    spread = np.asarray(field.filter(ImageFilter.GaussianBlur((right - left) / side / 2)), dtype=np.float32)
-    return spread / max(1.0, float(spread.max()))
+    smooth = np.asarray(field.filter(ImageFilter.GaussianBlur((right - left) / side / 2)), dtype=np.float32)
+    return smooth / max(1.0, float(smooth.max()))
 
 
 def overlay(
     image: Image.Image, weights: NDArray[np.floating], box: tuple[float, float, float, float] = WHOLE
 ) -> Image.Image:
-    """The image, lit where the attention was and dark elsewhere."""
+    """The image, bright where the attention was and dark elsewhere."""
     image = image.convert("RGB")
     bright = DARK + (1 - DARK) * light(weights, image.size, box)[:, :, np.newaxis]
     return Image.fromarray(np.rint(np.asarray(image) * bright).astype(np.uint8))
@@ -73,19 +75,27 @@ def overlay(
 
 def attention_sheet(
     image: Image.Image,
-    told: Sequence[Told],
+    captions: Sequence[AttendedCaption],
     *,
     box: tuple[float, float, float, float] = WHOLE,
     columns: int = 6,
     width: int = 160,
 ) -> Image.Image:
-    """The image and a panel a word, for one caption or for several below each other (soft above hard)."""
+    """The image and one panel per word, for one caption or for several below each other.
+
+    Args:
+        image: an RGB image.
+        captions: with their attention.
+        box: the part that the network saw (`Preparation.visible_box`).
+        columns: how many panels per row.
+        width: of a panel in pixels.
+    """
     parts = []
-    for one in told:
+    for one in captions:
         cells = [Cell(image, " ".join(one.words))]
-        for place, word in enumerate(one.words):
-            lines = [] if one.gate is None else [f"gate {one.gate[place]:.2f}"]
-            cells.append(Cell(overlay(image, one.attention[place], box), word, lines))
+        for index, word in enumerate(one.words):
+            lines = [] if one.gate is None else [f"gate {one.gate[index]:.2f}"]
+            cells.append(Cell(overlay(image, one.attention[index], box), word, lines))
         parts.append(contact_sheet(cells, columns=columns, width=width, title=one.name))
     sheet = Image.new("RGB", (max(part.width for part in parts), sum(part.height for part in parts)), PAPER)
     y = 0

@@ -1,4 +1,4 @@
-"""Contact sheets of captions: the best, the worst, and some at random, with their references and scores."""
+"""Contact sheets of captions: the best, the worst, and random ones, with their references and scores."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,13 @@ from seetell.figures.sheet import Cell, contact_sheet
 
 @dataclass(frozen=True)
 class CaptionExample:
-    """A caption, what people wrote of the image, and how well the two agree.
+    """A caption, its references, and its score.
 
     Args:
-        open: reads the image, when it is one of those shown.
-        score: the image's own, by whatever metric; higher is better.
+        open: reads the image if it is one of those shown.
+        caption: the generated caption.
+        references: written by people.
+        score: of this image, by any metric; higher is better.
     """
 
     open: Callable[[], Image.Image]
@@ -34,11 +36,11 @@ def caption_sheets(
     titles = {"best": "Best", "worst": "Worst", "random": "Random"}
     return {
         name: contact_sheet(
-            [_cell(captioned[place], metric) for place in places],
+            [_cell(captioned[index], metric) for index in indices],
             columns=columns,
             title=f"{titles[name]} of {len(captioned):,} captions by {metric}",
         )
-        for name, places in chosen.items()
+        for name, indices in chosen.items()
     }
 
 

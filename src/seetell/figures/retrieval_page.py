@@ -1,4 +1,4 @@
-"""Retrieval sheets as one HTML page with its images inside, light or dark as the reader's system is."""
+"""Retrieval sheets as one self-contained HTML page, light or dark like the reader's system."""
 
 import base64
 import io
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from html import escape
 
 from seetell.data import Record
-from seetell.evaluation.alike import Alike, Marked, meanings
 from seetell.evaluation.retrieval_sheet import CaptionQuery, ImageQuery, Sheet
+from seetell.evaluation.word_matches import MarkedText, WordMatch, meanings
 from seetell.figures.retrieval_sheet import MEANINGS, RIGHT, WRONG, Colour, open_small
 
 SIDE, SMALL = 320, 200  # of images, in pixels: queries and what they find
@@ -53,9 +53,11 @@ mark { color: inherit; padding: 0 .1em; border-bottom: .16em solid var(--mark);
 
 
 def retrieval_page(sheets: Mapping[str, Sheet], title: str, about: str = "") -> str:
-    """The page of some sheets, each a section.
+    """A page with one section per sheet.
 
     Args:
+        sheets: by name.
+        title: of the page.
         about: a sentence on what was retrieved from: the dataset, the split, the scores.
     """
     sections = "\n".join(_section(name, sheet) for name, sheet in sheets.items())
@@ -67,8 +69,8 @@ def retrieval_page(sheets: Mapping[str, Sheet], title: str, about: str = "") -> 
 <body>
 <h1>{escape(title)}</h1>
 {f"<p>{escape(about)}</p>" if about else ""}
-<p>{_verdict(True)} is right, {_verdict(False)} is wrong. Words that mean alike, by the cosine of their word vectors,
-are marked alike within a query; the pairs are named below it.</p>
+<p>{_verdict(True)} is right, {_verdict(False)} is wrong. Words with similar meanings, by the cosine of their word
+vectors, have the same mark within a query; the pairs are listed below it.</p>
 {sections}
 </body></html>
 """
@@ -116,7 +118,7 @@ def _caption_query(query: CaptionQuery) -> str:
 {_pairs(query.pairs)}</article>"""
 
 
-def _text(marked: Marked) -> str:
+def _text(marked: MarkedText) -> str:
     parts, end = [], 0
     for mark in marked.marks:
         word = escape(marked.text[mark.start : mark.end])
@@ -125,7 +127,7 @@ def _text(marked: Marked) -> str:
     return "".join([*parts, escape(marked.text[end:])])
 
 
-def _pairs(pairs: tuple[Alike, ...]) -> str:
+def _pairs(pairs: tuple[WordMatch, ...]) -> str:
     number = meanings(pairs)
     listed = [
         f"<span><mark class=m{number[pair.own]}>{escape(pair.own)} ⇔ {escape(pair.found)}</mark>"
@@ -151,7 +153,7 @@ def _image(record: Record, side: int) -> str:
 
 
 def _colours(count: int) -> str:
-    """The colours as variables, for light and dark, and one class a meaning."""
+    """The colours as variables, for light and dark, and one class per meaning."""
     light = _variables((28, 28, 30), (255, 255, 255), (96, 96, 104), (220, 220, 224), RIGHT, WRONG, MEANINGS)
     dark = _variables(DARK_INK, DARK_PAPER, (168, 168, 176), (58, 58, 64), DARK_RIGHT, DARK_WRONG, DARK_MEANINGS)
     styles = ("solid", "dashed", "dotted")

@@ -1,8 +1,7 @@
-"""A retrieval sheet as one image: queries, what should have been found and what was, alike words marked alike.
+"""A retrieval sheet as one image: queries, what should have been found and what was, with matching words marked.
 
-A mark is a line under the word and a tint behind it, in the colour of its meaning; from the seventh on, colours
-come again with a dashed line, then with a dotted one. The words themselves stay in ink, readable whoever sees which
-colours.
+A mark is a line under the word and a tint behind it, in the colour of its meaning; from the seventh meaning on, colours
+are reused with a dashed line, then with a dotted one. The words themselves stay dark, readable without colour vision.
 """
 
 import unicodedata
@@ -12,15 +11,15 @@ from PIL import Image, ImageDraw, ImageOps
 
 from seetell.data import Record
 from seetell.errors import ImageError
-from seetell.evaluation.alike import Marked
 from seetell.evaluation.retrieval_sheet import CaptionQuery, ImageQuery, Sheet
+from seetell.evaluation.word_matches import MarkedText
 from seetell.figures.sheet import GAP, INK, PALE, PAPER, font, wrapped
 from seetell.images import decode
 
 Colour = tuple[int, int, int]
 
-# After Okabe and Ito, whose colours colour-blind eyes tell apart; without the palest, the others darkened until a line
-# stands out from white paper (a contrast of 3 : 1).
+# After Okabe and Ito, whose colours colour-blind readers can distinguish; without the palest, the others darkened until
+# a line has a contrast of 3 : 1 against white paper.
 MEANINGS: tuple[Colour, ...] = (
     (0, 114, 178),
     (213, 94, 0),
@@ -32,13 +31,13 @@ MEANINGS: tuple[Colour, ...] = (
 RIGHT, WRONG = (0, 122, 82), (196, 60, 0)
 
 SIDE = 220  # of a query's image
-COLUMN = 380  # of text beside it
+COLUMN = 380  # of the text next to it
 SMALL = 170  # of an image that was found
 TEXT, LINE = 15, 22
 
 
 def draw_sheet(sheet: Sheet) -> Image.Image:
-    """The whole sheet, images' queries first."""
+    """The whole sheet, image queries first."""
     parts = [_words(sheet.title, COLUMN * 2, 24)]
     if sheet.images:
         parts.append(_words("Images, and the captions they find", COLUMN * 2, 18))
@@ -61,8 +60,8 @@ def open_small(record: Record, side: int) -> Image.Image:
 def _image_query(query: ImageQuery) -> Image.Image:
     left = _below([open_small(query.record, SIDE), _words(f"first right answer: rank {query.rank}", SIDE, 13, PALE)])
     own = _below([_words("Its captions", COLUMN, 13, PALE), *(_text(each, COLUMN) for each in query.captions)], 6)
-    found = [_beside([_verdict(each.right), _text(each.caption, COLUMN)]) for each in query.found]
-    return _beside([left, own, _below([_words("Found", COLUMN, 13, PALE), *found], 6)])
+    found = [_side_by_side([_verdict(each.right), _text(each.caption, COLUMN)]) for each in query.found]
+    return _side_by_side([left, own, _below([_words("Found", COLUMN, 13, PALE), *found], 6)])
 
 
 def _caption_query(query: CaptionQuery) -> Image.Image:
@@ -71,10 +70,10 @@ def _caption_query(query: CaptionQuery) -> Image.Image:
     for each in query.found:
         image = ImageOps.expand(open_small(each.record, SMALL - 8), 4, RIGHT if each.right else WRONG)
         cells.append(_below([image, _verdict(each.right), _text(each.caption, SMALL)], 4))
-    return _below([heading, _beside(cells)])
+    return _below([heading, _side_by_side(cells)])
 
 
-def _text(marked: Marked, width: int) -> Image.Image:
+def _text(marked: MarkedText, width: int) -> Image.Image:
     """A marked text in lines of at most `width` pixels."""
     lines = _lines(_drawable(marked.text), width)
     image = Image.new("RGB", (width, LINE * max(1, len(lines))), PAPER)
@@ -92,24 +91,24 @@ def _text(marked: Marked, width: int) -> Image.Image:
 
 
 def _drawable(text: str) -> str:
-    """A text of the same length in letters that Pillow's font has, which knows no accents and no dashes."""
+    """A text of the same length in letters of Pillow's font, which has no accents and no dashes."""
     bare = (unicodedata.normalize("NFKD", character)[0] for character in text)
     return "".join("-" if unicodedata.category(character) == "Pd" else character for character in bare)
 
 
 def _lines(text: str, width: int) -> list[list[tuple[float, int, str]]]:
-    """Words as (x, place in the text, word), line by line."""
+    """Words as (x, index in the text, word), line by line."""
     lines: list[list[tuple[float, int, str]]] = [[]]
-    x, place = 0.0, 0
+    x, index = 0.0, 0
     for word in text.split():
-        place = text.index(word, place)
+        index = text.index(word, index)
         length = font(TEXT).getlength(word)
         if lines[-1] and x + length > width and word[0].isalnum():  # a full stop never stands alone
             lines.append([])
             x = 0.0
-        lines[-1].append((x, place, word))
+        lines[-1].append((x, index, word))
         x += length + font(TEXT).getlength(" ")
-        place += len(word)
+        index += len(word)
     return lines
 
 
@@ -159,7 +158,7 @@ def _below(parts: Sequence[Image.Image], gap: int = GAP) -> Image.Image:
     return joined
 
 
-def _beside(parts: Sequence[Image.Image], gap: int = GAP) -> Image.Image:
+def _side_by_side(parts: Sequence[Image.Image], gap: int = GAP) -> Image.Image:
     joined = Image.new("RGB", (sum(p.width + gap for p in parts) - gap, max(p.height for p in parts)), PAPER)
     x = 0
     for part in parts:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
+from seetell.files import replacing
+
 INK, PALE, PAPER = (28, 28, 30), (110, 110, 118), (255, 255, 255)
 GAP = 14
 
@@ -16,9 +18,9 @@ class Cell:
     """One image of a sheet.
 
     Args:
-        heading: lines in bold above the others: a caption, a file's name.
-        lines: what else there is to say; long lines are wrapped.
-        frame: the colour of a frame around the image, to mark it right or wrong.
+        heading: in dark type above the other lines: a caption, a file name.
+        lines: further text; long lines are wrapped.
+        frame: the colour of a frame around the image, to mark it as right or wrong.
     """
 
     image: Image.Image
@@ -46,7 +48,7 @@ def wrapped(text: str, width: int, size: int) -> list[str]:
 
 
 def contact_sheet(cells: Sequence[Cell], *, columns: int = 4, width: int = 260, title: str = "") -> Image.Image:
-    """Lay cells out in rows, each as high as its tallest cell."""
+    """Lay out cells in rows, each as high as its tallest cell."""
     rendered = [_cell(cell, width) for cell in cells]
     columns = max(1, min(columns, len(cells)))
     rows = [rendered[start : start + columns] for start in range(0, len(rendered), columns)]
@@ -84,8 +86,7 @@ def _cell(cell: Cell, width: int) -> Image.Image:
 
 
 def save_image(image: Image.Image, path: Path) -> None:
-    """Write a PNG in one step."""
+    """Write a PNG atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    image.save(temporary, format="PNG")
-    temporary.replace(path)
+    with replacing(path) as part:
+        image.save(part, format="PNG")

@@ -1,4 +1,4 @@
-"""Measures of retrieval, captions and labels. All but ranks, lengths and counts are percentages."""
+"""Metrics of retrieval, captions and labels. All but ranks, lengths and counts are percentages."""
 
 from seetell.metrics.captions import (
     CaptionScores,

@@ -1,11 +1,11 @@
-"""Whether a captioner looks at what it names: a word's attention on the thing, beside the thing's share of the view.
+"""Whether a captioner attends to what it names: a word's attention on the object, relative to the object's area.
 
-For a word that names a thing whose place is known, the attention that falls on the thing is
+For a word that names an object with known boxes, the attention on the object is
 
-    Σ_i α_i · (share of cell i that the thing's boxes cover)
+    Σ_i α_i · (share of cell i that the object's boxes cover)
 
 and by chance it would be the share of the whole view that they cover. The quotient of the two, over many words, is 1
-for a captioner that looks anywhere.
+for a captioner that attends at random.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from seetell.data import Box
 
-_FINE = 16  # each cell is looked at in so many by so many points
+_FINE = 16  # each cell is sampled at this many by this many points
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A word that names a thing: the attention on the thing, and the thing's share of the view."""
+    """A word that names an object: the attention on the object, and the object's share of the view."""
 
     word: str
     attention: float
@@ -36,11 +36,11 @@ def named_things(
     boxes: Sequence[Box],
     view: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0),
 ) -> list[Named]:
-    """The words of a caption that name things, in the singular or with an s, and where the captioner looked for them.
+    """The words of a caption that name objects, in the singular or with an s, and the attention on these objects.
 
     Args:
         words: of the caption, each with a row of `attention` (words, L), L a square number.
-        boxes: where things are, in fractions of the image.
+        boxes: of objects, in fractions of the image.
         view: the part of the image that the network saw (`Preparation.visible_box`).
     """
     found = []
@@ -49,7 +49,7 @@ def named_things(
         mine = [box for box in boxes if word in (box.label, f"{box.label}s")]
         if mine:
             covered = _coverage(mine, view, side)
-            if covered.any():  # a thing outside the view cannot be looked at
+            if covered.any():  # an object outside the view cannot be attended to
                 found.append(Named(word, float(weights @ covered), float(covered.mean())))
     return found
 
@@ -64,7 +64,7 @@ def looks_at_what_it_names(named: Iterable[Named]) -> dict[str, float]:
 
 
 def _coverage(boxes: Sequence[Box], view: tuple[float, float, float, float], side: int) -> NDArray[np.float64]:
-    """The share of each cell of the grid, row by row, that is in any of the boxes."""
+    """The share of each cell of the grid, row by row, that any of the boxes covers."""
     left, top, right, bottom = view
     points = (np.arange(side * _FINE) + 0.5) / (side * _FINE)
     x, y = left + points * (right - left), top + points * (bottom - top)

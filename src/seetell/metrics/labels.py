@@ -1,12 +1,12 @@
 """Multi-label scores: by sample, by class, overall; top three; mean average precision.
 
-`truth` and `predicted` are tables (samples, classes) of booleans, `scores` one of numbers that are bigger the surer the
-model is. All results are in per cent. What is nowhere defined is settled so:
+`truth` and `predicted` are tables (samples, classes) of booleans, `scores` one of numbers that are higher the more
+confident the model is. All results are percentages. Conventions for what is otherwise undefined:
 
 - A sample without true labels is right exactly when nothing is predicted for it (precision, recall and F1 are 100),
   and wrong otherwise (all 0). A sample with true labels for which nothing is predicted has 0 everywhere.
-- A class without positives has nothing to be found: it is left out of `map` and of the means over classes (`c_…`).
-  A class that is never predicted has precision 0.
+- A class without positives is left out of `map` and of the means over classes (`c_…`). A class that is never
+  predicted has precision 0.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Scores = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class LabelCountScores:
-    """How well the samples with one number of true labels were labelled."""
+    """Scores of the samples with a certain number of true labels."""
 
     samples: int
     precision: float
@@ -33,7 +33,7 @@ class LabelCountScores:
 
 @dataclass(frozen=True, slots=True)
 class ClassScores:
-    """How well each class was found (per class, in per cent; NaN in `recall` and `f1` without positives)."""
+    """Scores of each class as percentages; `recall` and `f1` are NaN for classes without positives."""
 
     positives: npt.NDArray[np.int64]
     predicted: npt.NDArray[np.int64]
@@ -45,48 +45,73 @@ class ClassScores:
 def label_scores(
     truth: npt.ArrayLike, predicted: npt.ArrayLike, scores: npt.ArrayLike | None = None
 ) -> dict[str, float]:
-    """Every score of a set of predicted labels.
+    """All scores of a set of predicted labels, as percentages.
 
     - `precision`, `recall`: means over samples; `f1_of_means` = 2PR / (P + R) of those two (what Ren's Table 3 prints);
       `f1`: mean of the samples' own F1.
     - `c_precision`, `c_recall`: means over classes, and `c_f1` = 2PR / (P + R) of those two; `o_precision`, `o_recall`,
-      `o_f1`: all decisions taken together. Wang et al., *CNN-RNN* (2016).
-    - With `scores` also `map`, and all of the above once more with each sample's three highest-scored classes as its
-      labels, under names that end in `_top3`.
+      `o_f1`: over all decisions. Wang et al., *CNN-RNN* (2016).
+    - With `scores` also `map`, and all of the above for each sample's three highest-scored classes, under names that
+      end in `_top3`.
+
+    Args:
+        truth: the true labels, (samples, classes).
+        predicted: the predicted labels, likewise.
+        scores: the confidence in each label, likewise.
+
+    Example:
+        >>> truth = [[1, 0, 1], [0, 1, 0]]
+        >>> predicted = [[1, 0, 0], [0, 1, 0]]
+        >>> found = label_scores(truth, predicted, [[0.9, 0.2, 0.4], [0.1, 0.7, 0.3]])
+        >>> found["precision"], found["recall"], found["map"]
+        (100.0, 75.0, 100.0)
     """
     true, guess = _tables(truth, predicted)
     found = _decisions(true, guess)
     if scores is not None:
-        sure = np.asarray(scores)
-        found["map"] = mean_average_precision(true, sure)
-        found |= {f"{name}_top3": value for name, value in _decisions(true, top_labels(sure, 3)).items()}
+        found["map"] = mean_average_precision(true, scores)
+        found |= {f"{name}_top3": value for name, value in _decisions(true, top_labels(scores, 3)).items()}
     return found
 
 
 def top_labels(scores: npt.ArrayLike, k: int) -> Booleans:
-    """Each sample's `k` highest-scored classes, the first of equals; a class scored −∞ is never one."""
-    sure = np.asarray(scores)
-    best = np.argsort(-sure, axis=1, kind="stable")[:, :k]
-    chosen = np.zeros(sure.shape, dtype=bool)
+    """Each sample's `k` highest-scored classes, the first of equals; a class scored −∞ is never one.
+
+    Args:
+        scores: (samples, classes).
+        k: how many classes per sample.
+
+    Example:
+        >>> top_labels([[0.9, 0.2, 0.4]], 2)
+        array([[ True, False,  True]])
+    """
+    confidence = np.asarray(scores)
+    best = np.argsort(-confidence, axis=1, kind="stable")[:, :k]
+    chosen = np.zeros(confidence.shape, dtype=bool)
     np.put_along_axis(chosen, best, True, axis=1)
-    return chosen & (sure > -np.inf)
+    return chosen & (confidence > -np.inf)
 
 
 def mean_average_precision(truth: npt.ArrayLike, scores: npt.ArrayLike) -> float:
-    """The mean over classes with positives of `average_precision`, in per cent."""
-    true, sure = np.asarray(truth, dtype=bool), np.asarray(scores)
-    if true.shape != sure.shape:
-        raise ValueError(f"truth {true.shape} and scores {sure.shape} are not of one shape")
-    if np.isnan(sure).any():
+    """The mean of `average_precision` over classes with positives, as a percentage.
+
+    Args:
+        truth: the true labels, (samples, classes).
+        scores: the confidence in each label, likewise.
+    """
+    true, confidence = np.asarray(truth, dtype=bool), np.asarray(scores)
+    if true.shape != confidence.shape:
+        raise ValueError(f"truth {true.shape} and scores {confidence.shape} have different shapes")
+    if np.isnan(confidence).any():
         raise ValueError("some scores are not numbers")
     with_positives = np.flatnonzero(true.any(axis=0))
     if not len(with_positives):
         raise ValueError("no class has a positive sample")
-    return float(np.mean([average_precision(true[:, c], sure[:, c]) for c in with_positives]))
+    return float(np.mean([average_precision(true[:, c], confidence[:, c]) for c in with_positives]))
 
 
 def average_precision(truth: Booleans, scores: Scores) -> float:
-    """Σ (Rₙ − Rₙ₋₁) Pₙ over the thresholds n, in per cent: samples with equal scores pass a threshold together."""
+    """Σ (Rₙ − Rₙ₋₁) Pₙ over the thresholds n, as a percentage; samples with equal scores pass a threshold together."""
     order = np.argsort(-scores, kind="stable")
     right = np.cumsum(truth[order])
     last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))  # of each run of equal scores
@@ -94,14 +119,36 @@ def average_precision(truth: Booleans, scores: Scores) -> float:
 
 
 def scores_by_label_count(truth: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[int, LabelCountScores]:
-    """The samples' scores, apart for each number of true labels (Ren, Figure 7)."""
+    """Scores by the number of true labels (Ren, Figure 7).
+
+    Args:
+        truth: the true labels, (samples, classes).
+        predicted: the predicted labels, likewise.
+
+    Example:
+        >>> truth = [[1, 0, 1], [0, 1, 0]]
+        >>> predicted = [[1, 0, 0], [0, 1, 0]]
+        >>> {count: scores.recall for count, scores in scores_by_label_count(truth, predicted).items()}
+        {1: 100.0, 2: 50.0}
+    """
     true, guess = _tables(truth, predicted)
     counts = true.sum(axis=1)
     return {int(n): _of_samples(true[counts == n], guess[counts == n]) for n in np.unique(counts)}
 
 
 def scores_by_class(truth: npt.ArrayLike, predicted: npt.ArrayLike) -> ClassScores:
-    """Precision, recall and F1 of every class (Ren, Figure 8)."""
+    """Precision, recall and F1 of every class (Ren, Figure 8).
+
+    Args:
+        truth: the true labels, (samples, classes).
+        predicted: the predicted labels, likewise.
+
+    Example:
+        >>> truth = [[1, 0, 1], [0, 1, 0]]
+        >>> predicted = [[1, 0, 0], [0, 1, 0]]
+        >>> scores_by_class(truth, predicted).recall
+        array([100., 100.,   0.])
+    """
     true, guess = _tables(truth, predicted)
     hits, positives, guesses = (true & guess).sum(axis=0), true.sum(axis=0), guess.sum(axis=0)
     with np.errstate(invalid="ignore"):
@@ -148,5 +195,5 @@ def _f1(precision: float, recall: float) -> float:
 def _tables(truth: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[Booleans, Booleans]:
     true, guess = np.asarray(truth, dtype=bool), np.asarray(predicted, dtype=bool)
     if true.ndim != 2 or true.shape != guess.shape or not len(true):
-        raise ValueError(f"truth {true.shape} and predictions {guess.shape} are not filled tables of one shape")
+        raise ValueError(f"truth {true.shape} and predictions {guess.shape} are not non-empty tables of the same shape")
     return true, guess

@@ -1,14 +1,14 @@
 """Retrieval in both directions: ranks, recalls, and the protocol they were measured by.
 
-A query image looks for any of its own captions, a query caption for its own image. Ranks count from 1. Any number
-of captions may belong to an image: `owner[t]` is the row of the image that text `t` belongs to. An image without
-captions is never a query, but does stand in the way of others.
+A query image has to retrieve any of its own captions, a query caption its own image. Ranks count from 1. An image may
+have any number of captions: `owner[t]` is the row of the image that text `t` belongs to. An image without captions is
+never a query, but does compete with the others.
 
-**Ties count against the query**: a wrong answer with the very score of the right one is ranked before it. So a model
-that has collapsed, and scores everything alike, comes last and not first. An image's own captions never stand in each
-other's way.
+**Ties count against the query**: a wrong answer with the same score as the right one is ranked before it. So a model
+that has collapsed, and gives everything the same score, comes last and not first. An image's own captions never compete
+with each other.
 
-Scores are made a block of images at a time; never more than `MEMORY` bytes of them are kept.
+Scores are computed for a block of images at a time; at most `MEMORY` bytes of them are kept.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from seetell.similarity import COSINE, Floats, Similarity
 
 Indices = npt.NDArray[np.intp]
 ScoreBlock = Callable[[Indices, Indices], Floats]
-"""Rows of images, rows of texts -> their scores (images, texts); bigger means more alike."""
+"""Rows of images, rows of texts -> their scores (images, texts); higher means more similar."""
 
 MEMORY = 256 << 20
 _BLOCK = 64 << 20  # bytes of scores made at once
@@ -31,7 +31,7 @@ _BLOCK = 64 << 20  # bytes of scores made at once
 
 @dataclass(frozen=True, slots=True)
 class DirectionScores:
-    """Recalls in per cent, and ranks from 1, of the queries in one direction."""
+    """Recalls as percentages, and ranks from 1, of the queries in one direction."""
 
     r1: float
     r5: float
@@ -54,7 +54,13 @@ class DirectionScores:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalScores:
-    """What a retrieval model reached, and by which protocol."""
+    """The scores of a retrieval model, and the protocol they were measured by.
+
+    Example:
+        >>> scores = retrieval_scores(np.eye(3), np.eye(3), [0, 1, 2])
+        >>> scores.sum_of_recalls, scores.protocol
+        (600.0, '3 images, 3 captions')
+    """
 
     image_to_text: DirectionScores
     text_to_image: DirectionScores
@@ -65,7 +71,7 @@ class RetrievalScores:
         return sum(side.r1 + side.r5 + side.r10 for side in (self.image_to_text, self.text_to_image))
 
     def as_dict(self) -> dict[str, Any]:
-        """The metrics, nested as reports hold them."""
+        """The metrics as nested dictionaries, for reports."""
         return {
             "image_to_text": self.image_to_text.as_dict(),
             "text_to_image": self.text_to_image.as_dict(),
@@ -79,9 +85,19 @@ def retrieval_scores(
     """Score embeddings of images (P, D) and texts (T, D) by retrieving each with the other.
 
     Args:
-        owner: the row of the image that each text belongs to.
-        folds: 1 retrieves among all images; more cut them, in the order given, into so many equal parts and average
+        images: embeddings, (P, D).
+        texts: embeddings, (T, D).
+        owner: the row of the image that each text belongs to, (T,).
+        similarity: how embeddings are compared.
+        folds: 1 retrieves among all images; more cut them, in the order given, into this many equal parts and average
             over the parts (COCO's 1k protocol is 5,000 images in 5 folds, its 5k protocol the same in 1).
+
+    Example:
+        >>> images = np.array([[1.0, 0.0], [0.0, 1.0]])
+        >>> texts = np.array([[0.9, 0.1], [0.8, 0.6], [0.6, 0.8]])
+        >>> scores = retrieval_scores(images, texts, owner=[0, 0, 1])
+        >>> scores.image_to_text.r1, scores.text_to_image.mean_rank
+        (100.0, 1.0)
     """
 
     def block(image_rows: Indices, text_rows: Indices) -> Floats:
@@ -94,18 +110,29 @@ def retrieval_scores(
 def retrieval_scores_of_blocks(
     block: ScoreBlock, owner: npt.ArrayLike, *, images: int, folds: int = 1
 ) -> RetrievalScores:
-    """As `retrieval_scores`, for a model whose scores are no function of two vectors.
+    """Like `retrieval_scores`, for a model whose scores are not a function of two vectors.
 
-    `block` may be asked for the same scores twice when they are more than `MEMORY` bytes.
+    Args:
+        block: computes the scores of some images with some texts; called twice for the same ones if all scores are more
+            than `MEMORY` bytes.
+        owner: the row of the image that each text belongs to, (T,).
+        images: how many images there are.
+        folds: see `retrieval_scores`.
+
+    Example:
+        >>> table = np.array([[0.9, 0.1], [0.2, 0.3]])
+        >>> scores = retrieval_scores_of_blocks(lambda i, t: table[np.ix_(i, t)], [0, 1], images=2)
+        >>> scores.text_to_image.r1
+        100.0
     """
     own = _owners(owner, images)
     if folds < 1 or images < folds:
-        raise SeetellError(f"{images} images cannot be cut into {folds} folds", remedy="Ask for fewer folds")
+        raise SeetellError(f"{images} images cannot be cut into {folds} folds", remedy="Use fewer folds")
     sides = []
     for rows in np.array_split(np.arange(images), folds):
         text_rows = np.flatnonzero((own >= rows[0]) & (own <= rows[-1]))
         if not len(text_rows):
-            raise SeetellError("a fold has no captions: there is nothing to retrieve", remedy="Ask for fewer folds")
+            raise SeetellError("a fold has no captions: there is nothing to retrieve", remedy="Use fewer folds")
         to_text, to_image = _ranks(block, rows, text_rows, own[text_rows] - rows[0])
         sides.append((DirectionScores.of(to_text), DirectionScores.of(to_image)))
     to_texts, to_images = zip(*sides, strict=True)
@@ -120,7 +147,17 @@ def retrieval_scores_of_blocks(
 def retrieval_ranks(
     images: Floats, texts: Floats, owner: npt.ArrayLike, *, similarity: Similarity = COSINE
 ) -> tuple[Indices, Indices]:
-    """The rank of every image's best own caption (0 for an image that has none), and of every text's image."""
+    """The rank of every image's best own caption (0 for an image without captions), and of every text's image.
+
+    Args:
+        images, texts, owner, similarity: see `retrieval_scores`.
+
+    Example:
+        >>> images = np.array([[1.0, 0.0], [0.0, 1.0]])
+        >>> texts = np.array([[0.9, 0.1], [0.8, 0.6], [0.6, 0.8]])
+        >>> retrieval_ranks(images, texts, owner=[1, 0, 0])
+        (array([2, 3]), array([2, 1, 2]))
+    """
     _check_lengths(texts, owner)
     own = _owners(owner, len(images))
     found, to_image = _ranks(
@@ -137,10 +174,10 @@ def retrieval_ranks(
 def _ranks(block: ScoreBlock, image_rows: Indices, text_rows: Indices, own: Indices) -> tuple[Indices, Indices]:
     """Ranks of the images that have captions, and of all texts; `own` counts from the first of `image_rows`.
 
-    A first sweep over the scores finds those of the right answers, a second counts what is ranked before them.
+    A first pass over the scores finds those of the right answers, a second counts what is ranked before them.
     """
     images, texts = len(image_rows), len(text_rows)
-    by_owner = np.argsort(own, kind="stable")  # so that a block's own texts are one stretch
+    by_owner = np.argsort(own, kind="stable")  # so that the own texts of a block are contiguous
     first = np.searchsorted(own[by_owner], np.arange(images + 1))
     kept: list[Floats] | None = [] if images * texts * 8 <= MEMORY else None
 
@@ -177,7 +214,7 @@ def _blocks(images: int, texts: int) -> Iterator[slice]:
 
 
 def _rows(vectors: Floats, rows: Indices) -> Floats:
-    """`vectors[rows]`, without a copy for the consecutive rows that retrieval asks for."""
+    """`vectors[rows]`, without a copy if the rows are consecutive, as they usually are."""
     start, stop = int(rows[0]), int(rows[-1]) + 1
     return vectors[start:stop] if stop - start == len(rows) else vectors[rows]
 

@@ -1,4 +1,4 @@
-"""The captioner's graphs: decoding, re-ranking by image–text similarity, and retries with words that match the image."""
+"""The captioner's graphs: decoding, re-ranking by image–text similarity, retries with words that match the image."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -57,4 +57,3 @@ class Graph:
     def _wrong(self, what: str, error: Exception) -> BundleError:
         line = str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
         return BundleError(f"this graph {what} ({line})", where=self.where, remedy="Export the bundle again")
-

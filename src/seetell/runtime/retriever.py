@@ -35,7 +35,9 @@ class Retriever:
         self.vocabulary, self.tokenizer = embedder.vocabulary, embedder.tokenizer
 
     def __repr__(self) -> str:
-        return f"Retriever({self._pipeline.bundle.manifest.name!r}, {self.similarity.name}, {self.dimensions} dimensions)"
+        return (
+            f"Retriever({self._pipeline.bundle.manifest.name!r}, {self.similarity.name}, {self.dimensions} dimensions)"
+        )
 
     @overload
     def images(self, images: ImageLike, *, progress: Progress = ...) -> Embedding: ...  # type: ignore[overload-overlap]

@@ -39,8 +39,9 @@ class OnnxDecoder:
         self.changing = [name for name in names if name not in self.constant]
         self.attention, self.words = part.attention, words
         outputs = ["log_probs", *(["attention"] if part.attention else [])]
+        outputs += [f"next_{name}" for name in self.changing]
         self._start = Graph(bundle, part.start, ["features"], names)
-        self._step = Graph(bundle, part.step, ["tokens", *names], [*outputs, *(f"next_{name}" for name in self.changing)])
+        self._step = Graph(bundle, part.step, ["tokens", *names], outputs)
 
     def start(self, features: Array) -> Rows:
         return Rows(self._start({"features": features}), np.arange(len(features)))

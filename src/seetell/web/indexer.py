@@ -47,7 +47,7 @@ class IndexingState:
     revision: int = 0
 
 
-class Indexer:
+class BackgroundIndexer:
     """Runs `Library.update` in a thread, one run at a time.
 
     Args:
@@ -124,8 +124,8 @@ class Indexer:
         return replace(
             self.state,
             status="done",
-            new=report.told + report.linked,
-            removed=report.forgotten,
+            new=report.indexed + report.moved,
+            removed=report.removed,
             unreadable=report.unreadable,
             problems=problems,
             revision=self.state.revision + 1,

@@ -1,11 +1,9 @@
 """The models on this computer, with the scores they carry."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from seetell.bundle import InstalledBundle, Manifest, installed, read_manifest
 from seetell.errors import SeetellError
 from seetell.library import Library
+from seetell.metrics import flatten_metrics
 from seetell.web.schemas import ModelResponse, ScoreResponse
 
 
@@ -13,24 +11,25 @@ def list_models(library: Library) -> list[ModelResponse]:
     """Return the model the library uses, then the others that are installed."""
     info = library.info()
     models: list[ModelResponse] = []
-    for place in installed():
+    for bundle in installed():
         try:
-            models.append(model_response(read_manifest(place.path), place, info.fingerprint))
+            models.append(model_response(read_manifest(bundle.path), bundle, info.fingerprint))
         except SeetellError as error:
-            models.append(ModelResponse(name=place.name, in_use=False, builtin=place.builtin, error=error.problem))
+            models.append(ModelResponse(name=bundle.name, in_use=False, builtin=bundle.builtin, error=error.problem))
     if info.fingerprint and not any(model.in_use for model in models):  # opened from a folder, not installed
         try:
-            models.append(model_response(library.model.manifest, None, info.fingerprint))
+            with library.use_model() as opened:
+                models.append(model_response(opened.manifest, None, info.fingerprint))
         except SeetellError as error:
-            models.append(ModelResponse(name=info.bundle, in_use=True, builtin=False, error=error.problem))
+            models.append(ModelResponse(name=info.model, in_use=True, builtin=False, error=error.problem))
     return sorted(models, key=lambda model: not model.in_use)
 
 
-def model_response(manifest: Manifest, place: InstalledBundle | None, fingerprint: str) -> ModelResponse:
+def model_response(manifest: Manifest, bundle: InstalledBundle | None, fingerprint: str) -> ModelResponse:
     """Describe a model.
 
     Args:
-        place: where it is installed; None if it is not.
+        bundle: the installed bundle; None if the model was opened from a folder.
         fingerprint: of the model in use.
     """
     scores = {
@@ -48,9 +47,9 @@ def model_response(manifest: Manifest, place: InstalledBundle | None, fingerprin
         for head in manifest.heads
     }
     return ModelResponse(
-        name=place.name if place else manifest.name,
+        name=bundle.name if bundle else manifest.name,
         in_use=manifest.fingerprint == fingerprint,
-        builtin=bool(place and place.builtin),
+        builtin=bool(bundle and bundle.builtin),
         about=manifest.about,
         kinds=list(manifest.kinds),
         bytes=sum(stored.size for stored in manifest.files.values()),
@@ -61,14 +60,3 @@ def model_response(manifest: Manifest, place: InstalledBundle | None, fingerprin
         fingerprint=manifest.fingerprint,
         scores=scores,
     )
-
-
-def flatten_metrics(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """Nested numbers under dotted names."""
-    flat: dict[str, float] = {}
-    for name, value in metrics.items():
-        if isinstance(value, Mapping):
-            flat |= flatten_metrics(value, f"{prefix}{name}.")
-        elif isinstance(value, int | float):
-            flat[f"{prefix}{name}"] = float(value)
-    return flat

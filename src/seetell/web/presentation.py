@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
-from seetell.library import Found, LibraryImage
-from seetell.library.exporting import shown as printable
-from seetell.web.schemas import ImageResponse, SearchHit, TagResponse
+from seetell.library import LibraryImage, SearchHit
+from seetell.library.export import printable
+from seetell.web.schemas import HitResponse, ImageResponse, TagResponse
 
 __all__ = ["ImagePresenter", "content_version", "file_name", "printable"]
 
@@ -24,12 +24,12 @@ class ImagePresenter:
     def image(self, image: LibraryImage) -> ImageResponse:
         return ImageResponse(**self._fields(image))
 
-    def hit(self, found: Found) -> SearchHit:
-        return SearchHit(
-            **self._fields(found.image),
-            relevance=round(found.relevance, 6),
-            matches=found.matches,
-            matched_words=list(found.words),
+    def hit(self, hit: SearchHit) -> HitResponse:
+        return HitResponse(
+            **self._fields(hit.image),
+            relevance=round(hit.relevance, 6),
+            matches=hit.matches,
+            matched_words=list(hit.words),
         )
 
     def folder(self, path: str) -> str:

@@ -50,7 +50,7 @@ class SearchQuery(BaseModel):
     limit: int = Field(default=60, ge=1, le=200, description="Number of results.")
 
 
-class SearchHit(ImageResponse):
+class HitResponse(ImageResponse):
     """An image in a list of search results."""
 
     relevance: float = Field(description="Probability that the image matches the query.")
@@ -61,7 +61,7 @@ class SearchHit(ImageResponse):
 class SearchResponse(BaseModel):
     """Search results, best first. Results that do not match are included; see `matches`."""
 
-    results: list[SearchHit]
+    results: list[HitResponse]
     total: int = Field(description="Number of images that pass the filters.")
     has_more: bool = Field(description="Whether another page follows.")
     unknown_words: list[str] = Field(description="Words of the query that neither the model nor any image knows.")

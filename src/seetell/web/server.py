@@ -17,7 +17,7 @@ DEFAULT_PORT = 8765
 MAX_CONNECTIONS = 1_024
 
 
-class Server(uvicorn.Server):
+class SiteServer(uvicorn.Server):
     """A uvicorn server that ends the event streams when it stops, instead of waiting for them."""
 
     def __init__(self, site: Site, **settings: object) -> None:
@@ -72,7 +72,9 @@ def bind(host: str, port: int | None = None) -> socket.socket:
         if port is None:
             return bind(host, 0)
         raise SeetellError(
-            f"cannot bind to this address: {error.strerror}", where=f"{host}:{port}", remedy="Choose another --port"
+            f"cannot bind to this address: {error.strerror}",
+            where=f"{host}:{port}",
+            remedy="Choose another --port or --host",
         ) from None
     listener.set_inheritable(True)
     return listener
@@ -87,7 +89,7 @@ def page_url(listener: socket.socket, host: str, token: str = "") -> str:
 
 def serve(site: Site, listener: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM. An indexing run stops after its current batch, which is kept."""
-    server = Server(site)
+    server = SiteServer(site)
     threading.Thread(target=site.warm_up, daemon=True).start()
     before = signal.getsignal(signal.SIGTERM)
     # After stopping, uvicorn raises the signal again for the previous handler; by then everything is done.

@@ -5,11 +5,12 @@ import contextlib
 
 from seetell.errors import SeetellError
 from seetell.library import Library, LibraryImage, Report
+from seetell.runtime import Embedding
 from seetell.util import LruCache
 from seetell.web.captions import caption_with_attention
-from seetell.web.indexer import Indexer
+from seetell.web.indexer import BackgroundIndexer
 from seetell.web.presentation import ImagePresenter
-from seetell.web.schemas import CaptionResponse
+from seetell.web.schemas import CaptionResponse, UploadResponse
 from seetell.web.security import Access
 from seetell.web.thumbnails import Thumbnails, read_original
 from seetell.web.uploads import UploadedImages
@@ -37,7 +38,7 @@ class Site:
         self.thumbnails = Thumbnails(library.path)
         self.uploads = UploadedImages()
         self.upload_slots = asyncio.Semaphore(UPLOADS_IN_MEMORY)
-        self.indexer = Indexer(library, self._after_update, full_paths=access.loopback)
+        self.indexer = BackgroundIndexer(library, self._after_update, full_paths=access.loopback)
         self._captions: LruCache[tuple[str, str], CaptionResponse] = LruCache(CACHED_CAPTIONS)
 
     def presenter(self) -> ImagePresenter:
@@ -47,20 +48,31 @@ class Site:
 
     def caption(self, image: LibraryImage) -> CaptionResponse:
         """Generate the model's caption of an image with its attention; the most recent ones are cached."""
-        model = self.library.model
-        key = (model.bundle.fingerprint, image.hash)
-        caption = self._captions.get(key)
-        if caption is None:
-            result = model.captioner(read_original(image))
-            caption = caption_with_attention(result.best, model, (image.width, image.height))
-            self._captions.put(key, caption)
-        return caption
+        with self.library.use_model() as model:
+            key = (model.bundle.fingerprint, image.hash)
+            caption = self._captions.get(key)
+            if caption is None:
+                result = model.captioner(read_original(image))
+                caption = caption_with_attention(result.best, model, (image.width, image.height))
+                self._captions.put(key, caption)
+            return caption
+
+    def describe_upload(self, data: bytes) -> UploadResponse:
+        """Caption and tag an uploaded image, and keep its embedding to search by."""
+        with self.library.use_model() as model:
+            return self.uploads.add(data, model)
+
+    def upload_embedding(self, upload_id: str) -> Embedding | None:
+        """The embedding of an upload, if it is still kept and comes from the library's current model."""
+        with self.library.use_model() as model:
+            return self.uploads.embedding(upload_id, model.bundle.fingerprint)
 
     def warm_up(self) -> None:
         """Open the model before the first request needs it."""
         with contextlib.suppress(SeetellError):  # the request that needs it reports the error
-            if self.library.info().fingerprint and "retriever" in self.library.model.kinds:
-                self.library.model.retriever.embed_texts(["an image"])
+            if "retriever" in self.library.info().kinds:
+                with self.library.use_model() as model:
+                    model.retriever.embed_texts(["an image"])
 
     def close(self) -> None:
         """Stop indexing and end all threads."""
@@ -70,5 +82,5 @@ class Site:
             queue.close()
 
     def _after_update(self, report: Report) -> None:
-        if report.forgotten:
-            self.thumbnails.prune(self.library.hashes())
+        if report.removed:
+            self.thumbnails.prune(self.library.content_hashes())

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from seetell.errors import ImageError
-from seetell.images import decode
+from seetell.images import decode, register_heic
 from seetell.runtime import Embedding, Model
 from seetell.util import LruCache
 from seetell.web.captions import caption_with_attention
@@ -76,7 +76,7 @@ class UploadedImages:
 def pixel_count(data: bytes) -> float:
     """Read the number of pixels from an image's header; 0 if it has no valid header (decoding then reports why)."""
     if data[4:8] == b"ftyp":
-        _register_heic()
+        register_heic()
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
             return math.prod(image.size)
@@ -84,11 +84,3 @@ def pixel_count(data: bytes) -> float:
         return math.inf
     except Exception:  # Pillow's plug-ins raise nearly anything on damaged data
         return 0
-
-
-def _register_heic() -> None:
-    try:
-        import pillow_heif
-    except ImportError:
-        return
-    pillow_heif.register_heif_opener()

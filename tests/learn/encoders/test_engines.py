@@ -15,8 +15,9 @@ from seetell.data import Record
 from seetell.learn.encoders import LAYOUTS, Encoder, encode_dataset
 from seetell.learn.encoders.engines import Engine, OnnxEngine, TorchEngine, fastest_engine
 from seetell.learn.encoders.keys import image_key
-from seetell.learn.encoders.pipeline import Pipeline
+from seetell.learn.encoders.pipeline import EncodingPipeline
 from seetell.learn.encoders.weights import EncoderName
+from seetell.progress import Progress
 
 CPU = torch.device("cpu")
 
@@ -136,30 +137,31 @@ class TestFallingBack:
         self, twist: Callable[[Tensor], Tensor], capfd: pytest.CaptureFixture[str]
     ) -> None:
         encoder = Encoder(Plain(twist), EncoderName("plain"))
-        said: list[str] = []
-        engine = fastest_engine(encoder, ["grid"], 8, CPU, said.append)
+        messages: list[str] = []
+        engine = fastest_engine(encoder, ["grid"], 8, CPU, Progress(write=messages.append))
         assert isinstance(engine, TorchEngine)
-        assert len(said) == 1
-        assert said[0].startswith("plain runs in PyTorch")
-        assert "\n" not in said[0]
+        assert len(messages) == 1
+        assert messages[0].startswith("plain runs in PyTorch")
+        assert "\n" not in messages[0]
         assert capfd.readouterr() == ("", "")
         pixels = pixels_of(3, 1, 3, 8, 8)
         agree(engine(pixels), encoder.encode(pixels[:, 0], ["grid"]))
 
     def test_the_same_network_without_a_twist_does_not(self) -> None:
-        said: list[str] = []
+        messages: list[str] = []
         encoder = Encoder(Plain(nn.Identity()), EncoderName("plain"))
-        assert isinstance(fastest_engine(encoder, ["grid"], 8, CPU, said.append), OnnxEngine)
-        assert not said
+        assert isinstance(fastest_engine(encoder, ["grid"], 8, CPU, Progress(write=messages.append)), OnnxEngine)
+        assert not messages
 
     def test_features_are_stored_all_the_same(
         self, make_records: Callable[[int], list[Record]], tmp_path: Path
     ) -> None:
         encoder = Encoder(Plain(through_numpy), EncoderName("plain"))
-        said: list[str] = []
-        report = encode_dataset(make_records(5), encoder, ["pooled"], root=tmp_path, device="cpu", say=said.append)
+        messages: list[str] = []
+        progress = Progress(write=messages.append)
+        report = encode_dataset(make_records(5), encoder, ["pooled"], root=tmp_path, device="cpu", progress=progress)
         assert report.new == 5
-        assert [line.startswith("plain runs in PyTorch") for line in said] == [False, True]
+        assert [line.startswith("plain runs in PyTorch") for line in messages] == [False, True]
 
 
 @pytest.mark.parametrize("options", [{}, {"view": "whole"}, {"view": "whole", "size": 96}, {"crops": "ten"}])
@@ -171,7 +173,7 @@ def test_engines_agree_from_the_file_on(
     images = [(image_key(record.image.read()), record) for record in make_records(3)]
 
     def features(engine: Engine | None) -> dict[str, Any]:
-        pipeline = Pipeline(small, layouts, preparation, batch_size=2, threads=2, device="cpu")
+        pipeline = EncodingPipeline(small, layouts, preparation, batch_size=2, threads=2, device="cpu")
         if engine is not None:
             pipeline.engine = engine
         found = list(pipeline.run(images))

@@ -8,7 +8,7 @@ from seetell.data import Record
 from seetell.images import Preparation
 from seetell.learn.encoders import Encoder
 from seetell.learn.encoders.keys import image_key, image_keys
-from seetell.learn.encoders.pipeline import Pipeline, scale
+from seetell.learn.encoders.pipeline import EncodingPipeline, scale
 
 MakeRecord = Callable[..., Record]
 
@@ -45,7 +45,7 @@ class TestRun:
     ) -> None:
         records = make_records(11)
         preparation = small.preparation()
-        pipeline = Pipeline(small, ["pooled", "grid"], preparation, batch_size=4, threads=2, device="cpu")
+        pipeline = EncodingPipeline(small, ["pooled", "grid"], preparation, batch_size=4, threads=2, device="cpu")
         found = list(pipeline.run(with_keys(records)))
         assert [len(each.keys) for each in found] == [4, 4, 3]
         assert [key for each in found for key in each.keys] == image_keys(records)
@@ -59,7 +59,7 @@ class TestRun:
     def test_ten_crops_are_averaged(self, small: Encoder, make_records: Callable[[int], list[Record]]) -> None:
         records = make_records(2)
         preparation = small.preparation("ten")
-        (found,) = Pipeline(small, ["levels"], preparation, batch_size=2, threads=1, device="cpu").run(
+        (found,) = EncodingPipeline(small, ["levels"], preparation, batch_size=2, threads=1, device="cpu").run(
             with_keys(records)
         )
         for record, row in zip(records, found.values["levels"], strict=True):
@@ -73,17 +73,19 @@ class TestRun:
     ) -> None:
         images = with_keys(make_records(10))
         whole = list(
-            Pipeline(small, ["full_network"], small.preparation(), batch_size=2, threads=2, device="cpu").run(images)
+            EncodingPipeline(small, ["full_network"], small.preparation(), batch_size=2, threads=2, device="cpu").run(
+                images
+            )
         )
-        rest = Pipeline(small, ["full_network"], small.preparation(), batch_size=2, threads=threads, device="cpu").run(
-            images[4:]
-        )
+        rest = EncodingPipeline(
+            small, ["full_network"], small.preparation(), batch_size=2, threads=threads, device="cpu"
+        ).run(images[4:])
         for first, second in zip(whole[2:], rest, strict=True):
             np.testing.assert_array_equal(first.values["full_network"], second.values["full_network"])
 
     def test_bad_images_are_named_and_do_not_fill_batches(self, small: Encoder, make_record: MakeRecord) -> None:
         records = [make_record(0), make_record(1, b"text"), make_record(2), make_record(3, b"\xff\xd8\xff cut off")]
-        pipeline = Pipeline(small, ["pooled"], small.preparation(), batch_size=2, threads=2, device="cpu")
+        pipeline = EncodingPipeline(small, ["pooled"], small.preparation(), batch_size=2, threads=2, device="cpu")
         first, second = pipeline.run(with_keys(records))
         assert len(first.keys) == 2
         assert [each.where for each in first.unreadable.values()] == ["image-1.jpg"]
@@ -93,7 +95,7 @@ class TestRun:
     def test_an_image_that_changes_meanwhile_is_not_stored_under_the_old_key(
         self, small: Encoder, make_record: MakeRecord
     ) -> None:
-        pipeline = Pipeline(small, ["pooled"], small.preparation(), threads=1, device="cpu")
+        pipeline = EncodingPipeline(small, ["pooled"], small.preparation(), threads=1, device="cpu")
         (found,) = pipeline.run([(image_key(b"what it was"), make_record(0))])
         assert found.keys == []
         assert "changed" in next(iter(found.unreadable.values())).reason
@@ -110,7 +112,9 @@ class TestRun:
                 return self.image.read()
 
         images = [(image_key(make_record(i).image.read()), Record(f"{i}", Counting(i))) for i in range(100)]
-        running = Pipeline(small, ["pooled"], small.preparation(), batch_size=2, threads=2, device="cpu").run(images)
+        running = EncodingPipeline(small, ["pooled"], small.preparation(), batch_size=2, threads=2, device="cpu").run(
+            images
+        )
         next(running)
         running.close()
         assert len(read) < 40
@@ -119,7 +123,11 @@ class TestRun:
         self, small: Encoder, make_records: Callable[[int], list[Record]]
     ) -> None:
         before = torch.get_num_threads()
-        list(Pipeline(small, ["pooled"], small.preparation(), threads=3, device="cpu").run(with_keys(make_records(3))))
+        list(
+            EncodingPipeline(small, ["pooled"], small.preparation(), threads=3, device="cpu").run(
+                with_keys(make_records(3))
+            )
+        )
         assert torch.get_num_threads() == before
 
 
@@ -130,6 +138,6 @@ def test_an_unexpected_failure_is_not_swallowed(small: Encoder, make_records: Ca
         def read(self) -> bytes:
             raise ZeroDivisionError
 
-    pipeline = Pipeline(small, ["pooled"], small.preparation(), threads=1, device="cpu")
+    pipeline = EncodingPipeline(small, ["pooled"], small.preparation(), threads=1, device="cpu")
     with pytest.raises(ZeroDivisionError):
         list(pipeline.run([("0", Record("0", Broken()))]))

@@ -9,6 +9,9 @@ import numpy as np
 import onnx
 import pytest
 import torch
+from seetell.learn.export import ModelInfo, Trained
+from seetell.learn.export.graphs import TextSide, to_onnx
+from seetell.learn.export.weight_names import head_weights
 from torch import nn
 
 from helpers.tiny_trained import MODELS, TEXTS, make, photographs
@@ -16,17 +19,18 @@ from seetell.bundle import Bundle
 from seetell.decoding import beam_search, greedy
 from seetell.errors import SeetellError
 from seetell.learn.encoders import Encoder
-from seetell.learn.export import ModelInfo, Trained, UnequalError, export
-from seetell.learn.export.graphs import TextSide, to_onnx
-from seetell.learn.export.weight_names import head_weights
+from seetell.learn.exporting import ExportOptions, Measurement, MismatchError, ModelInfo, Samples, Trained, build_bundle
+from seetell.learn.exporting.graphs import TextSide
 from seetell.learn.models.captioner import CaptionModel
 from seetell.learn.models.classifier import Scorer
 from seetell.learn.models.decoder import TorchDecoder
-from seetell.learn.tasks.captioning.decode import DecodingSettings
-from seetell.learn.tasks.tagging.decode import TaggingSettings, choose_labels
+from seetell.learn.onnx_graphs import to_onnx
+from seetell.learn.tasks.captioning.decode import rules as rules_of
+from seetell.learn.tasks.tagging.decode import choose_labels, label_sequences
+from seetell.learn.weight_names import head_weights
 from seetell.runtime import Model, open_model
 
-SUITES = [
+COMBINATIONS = [
     ("attend-soft", "joint", "visual-semantic"),
     ("attend-hard", "grid-classifier", "attentive-match"),
     ("merge", "classifier", "two-branch"),
@@ -48,16 +52,17 @@ def features(trained: Trained) -> Any:
     return torch.cat([trained.encoder.encode(each, [layout])[layout] for each in pixels])
 
 
-def test_every_model_is_in_a_suite() -> None:
-    assert sorted(name for model in SUITES for name in model) == sorted(MODELS)
+def test_every_model_is_in_a_combination() -> None:
+    assert sorted(name for model in COMBINATIONS for name in model) == sorted(MODELS)
 
 
-@pytest.mark.parametrize("names", SUITES, ids="+".join)
-def test_a_suite_equals_its_checkpoints(names: tuple[str, ...], encoder: Encoder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", COMBINATIONS, ids="+".join)
+def test_a_bundle_equals_its_checkpoints(names: tuple[str, ...], encoder: Encoder, tmp_path: Path) -> None:
     trained = [make(name, encoder) for name in names]
-    description = ModelInfo("tiny", "a test", "Apache-2.0", ("nothing",))
-    bundle, loss = export(trained, tmp_path / "out", description, images=photographs(), texts=TEXTS)
-    assert loss is None
+    info = ModelInfo("tiny", "a test", "Apache-2.0", ("nothing",))
+    exported = build_bundle(trained, tmp_path / "out", info, Samples(photographs(), TEXTS))
+    bundle = exported.bundle
+    assert exported.quantization is None
     assert {each.name for each in (tmp_path / "out").iterdir()} == {"bundle.json", *bundle.manifest.files}
     with open_model(tmp_path / "out") as model:
         assert set(model.kinds) == {one.kind for one in trained}
@@ -78,8 +83,8 @@ def check_weights(bundle: Bundle, one: Trained) -> None:
 
 @torch.no_grad()
 def check_captions(model: Model, one: Trained) -> None:
-    settings = DecodingSettings.of(one.decoding)
-    decoder, rules = TorchDecoder(cast(CaptionModel, one.model)), settings.rules(one.vocabulary)
+    settings = one.captioning_decoding
+    decoder, rules = TorchDecoder(cast(CaptionModel, one.model)), rules_of(settings, one.vocabulary)
     given = features(one).numpy()
     if settings.beam == 1:
         wanted = [[each] for each in greedy(decoder, given, rules)]
@@ -93,13 +98,13 @@ def check_captions(model: Model, one: Trained) -> None:
             assert (mine is None) == (theirs is None)
             if mine is not None and theirs is not None:
                 np.testing.assert_allclose(mine, theirs, atol=1e-3)
-    told = [result.text for result in model.captioner(photographs())]
-    assert len(set(told)) > 1, "a test on captions that are all the same shows little"
+    captions = [result.text for result in model.captioner(photographs())]
+    assert len(set(captions)) > 1, "a test on captions that are all the same shows little"
 
 
 @torch.no_grad()
 def check_tags(model: Model, one: Trained) -> None:
-    settings = TaggingSettings.of(one.decoding)
+    settings = one.tagging_decoding
     results = list(model.tagger(photographs()))
     if isinstance(one.model, Scorer):
         logits = one.model(features(one)).numpy()
@@ -109,7 +114,6 @@ def check_tags(model: Model, one: Trained) -> None:
             assert set(result.labels) == {one.vocabulary.words[i] for i in np.flatnonzero(wanted.chosen[row])}
             np.testing.assert_allclose(result.scores, wanted.confidence[row], atol=1e-3)
     else:
-        from seetell.learn.tasks.tagging.decode import tell_labels
 
         class Given:
             def __len__(self) -> int:
@@ -119,12 +123,12 @@ def check_tags(model: Model, one: Trained) -> None:
                 return features(one)[indices]
 
         network = cast(CaptionModel, one.model)
-        told = tell_labels(network, Given(), one.vocabulary, settings, beam=settings.beam)
+        found = label_sequences(network, Given(), one.vocabulary, settings, beam=settings.beam)
         for row, result in enumerate(results):
-            wanted_labels = {one.vocabulary.words[i] for i in np.flatnonzero(told.chosen[row])}
+            wanted_labels = {one.vocabulary.words[i] for i in np.flatnonzero(found.chosen[row])}
             assert set(result.labels) == wanted_labels
             for tag in result.tags:
-                sure = told.confidence[row, one.vocabulary.words.index(tag.label)]
+                sure = found.confidence[row, one.vocabulary.words.index(tag.label)]
                 assert tag.confidence == pytest.approx(sure, abs=1e-3)
 
 
@@ -170,21 +174,25 @@ def test_models_are_as_before_after_an_export(encoder: Encoder) -> None:
     assert float(embedding.norm()) == pytest.approx(1, abs=1e-5)
 
 
-def test_runs_that_do_not_see_alike_are_refused(encoder: Encoder, tmp_path: Path) -> None:
+def test_runs_with_different_encoders_are_refused(encoder: Encoder, tmp_path: Path) -> None:
     merge, tags = make("merge", encoder), make("classifier", encoder)
     other = Encoder.load("test_efficientnet@random")
 
     def refused(*trained: Trained) -> str:
         with pytest.raises(SeetellError) as caught:
-            export(trained, tmp_path / "out", ModelInfo("tiny"), images=photographs())
+            build_bundle(trained, tmp_path / "out", ModelInfo("tiny"), Samples(photographs()))
         assert caught.value.remedy
         return str(caught.value)
 
     assert "another encoder" in refused(merge, make("classifier", other))
-    assert "prepared in another way" in refused(merge, replace(tags, preparation=msgspec.structs.replace(tags.preparation, resize=999)))
-    assert "captioner, too" in refused(merge, make("initial", encoder))
+    assert "prepared differently" in refused(
+        merge, replace(tags, preparation=msgspec.structs.replace(tags.preparation, resize=999))
+    )
+    assert "is also a captioner" in refused(merge, make("initial", encoder))
     with pytest.raises(SeetellError, match="--data"):
-        export([merge], tmp_path / "out", ModelInfo("tiny"), images=photographs(), smaller="int8")
+        build_bundle(
+            [merge], tmp_path / "out", ModelInfo("tiny"), Samples(photographs()), ExportOptions(quantize="int8")
+        )
     assert not (tmp_path / "out").exists()
 
 
@@ -208,7 +216,7 @@ def test_a_bundle_that_differs_is_not_written(encoder: Encoder, tmp_path: Path) 
     model = Forgetful(one.model).eval()
     model.calls = -(10**9)
     wrong = replace(one, model=model)
-    import seetell.learn.export as module
+    import seetell.learn.exporting.build as module
 
     compare = module.compare
 
@@ -218,14 +226,14 @@ def test_a_bundle_that_differs_is_not_written(encoder: Encoder, tmp_path: Path) 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "compare", later)
-        with pytest.raises(UnequalError, match="embeddings of images differ"):
-            export([wrong], tmp_path / "out", ModelInfo("tiny"), images=photographs())
+        with pytest.raises(MismatchError, match="embeddings of images differ"):
+            build_bundle([wrong], tmp_path / "out", ModelInfo("tiny"), Samples(photographs()))
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("smaller", "share", "near"), [("fp16", 0.62, 0.002), ("int8", 0.42, 0.03)])
-def test_a_smaller_bundle_says_what_it_costs(
-    smaller: str, share: float, near: float, encoder: Encoder, tmp_path: Path
+@pytest.mark.parametrize(("quantize", "share", "near"), [("float16", 0.62, 0.002), ("int8", 0.42, 0.03)])
+def test_a_quantized_bundle_reports_the_cost(
+    quantize: str, share: float, near: float, encoder: Encoder, tmp_path: Path
 ) -> None:
     trained = [make("merge", encoder), make("classifier", encoder)]
 
@@ -233,16 +241,17 @@ def test_a_smaller_bundle_says_what_it_costs(
         score = float(np.mean([result.best.log_probability for result in model.captioner(photographs())]))
         return {"captioner": {"metrics": {"likelihood": score}, "protocol": "all", "images": 6}}
 
-    bundle, loss = export(
+    exported = build_bundle(
         trained,
         tmp_path / "out",
         ModelInfo("tiny"),
-        images=photographs(),
-        smaller=smaller,
-        measure=(measure, "photographs", "test"),
+        Samples(photographs()),
+        ExportOptions(quantize=quantize),
+        measurement=Measurement(measure, "photographs", "test"),
     )
+    bundle, loss = exported.bundle, exported.quantization
     assert loss is not None
-    assert bundle.manifest.precision == {"fp16": "float16", "int8": "int8"}[smaller]
+    assert bundle.manifest.precision == quantize
     assert loss.bytes_after < share * loss.bytes_before
     before, after = (part["captioner"]["metrics"]["likelihood"] for part in (loss.before, loss.after))
     assert before != after

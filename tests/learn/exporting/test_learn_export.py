@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from seetell.learn.export import open_runs
 from typer.testing import CliRunner, Result
 
 from helpers.tiny_bundles import write_tiny
@@ -16,12 +17,13 @@ from seetell.bundle import Bundle, CaptionerPart, RetryPart
 from seetell.cli import app, main
 from seetell.data import open_dataset
 from seetell.learn.encoders import Encoder
-from seetell.learn.export import open_runs
-from seetell.learn.export.kept import kept_of
-from seetell.learn.export.trained import check_shared
+from seetell.learn.exporting import open_runs
+from seetell.learn.exporting.base import heads_to_keep
+from seetell.learn.exporting.trained import check_compatible
 from seetell.learn.models.live_encoder import LiveEncoder
-from seetell.learn.recipes import load
-from seetell.learn.training.run import Run, train
+from seetell.learn.recipes import load_recipe
+from seetell.learn.training.run import Run
+from seetell.learn.training.train import train
 from seetell.runtime import open_model
 
 DATA = "scenes:40"
@@ -43,8 +45,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("runs")
     for name, (recipe, settings) in RUNS.items():
         common = [f"encoder.name={ENCODER}", "phases.epochs=1", "phases.learning_rate=0.003", "phases.batch=8"]
-        made = load(recipe, dataset="scenes", settings=[*common, *settings])
-        train(made, [DATA], folder / name, accelerator="cpu", root=folder / "store")
+        made = load_recipe(recipe, dataset="scenes", settings=[*common, *settings])
+        train(made, [DATA], folder / name, device="cpu", store=folder / "store")
     return {name: folder / name for name in RUNS}
 
 
@@ -54,14 +56,14 @@ def export(*arguments: object) -> Result:
 
 @pytest.fixture
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """The one line that the command prints before it exits with 1."""
+    """The one line that the command prints before it exits with 2."""
 
     def call(*arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", ["seetell", "learn", "export", *map(str, arguments)])
         with pytest.raises(SystemExit) as caught:
             main()
         printed = capsys.readouterr()
-        assert (caught.value.code, printed.out) == (1, "")
+        assert (caught.value.code, printed.out) == (2, "")
         (line,) = printed.err.splitlines()
         assert line.startswith("seetell: ")
         return line
@@ -69,7 +71,7 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return call
 
 
-def test_runs_become_a_suite(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_runs_become_a_model(runs: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "Mine"
     result = export(
         *(runs["captions"], runs["tags"], runs["match"], "--out", out, "--measure", 4),
@@ -84,15 +86,15 @@ def test_runs_become_a_suite(runs: dict[str, Path], tmp_path: Path) -> None:
     assert {layout.name for layout in manifest.encoder.layouts} == {"grid", "pooled", "full_network"}
     assert manifest.captioner is not None
     assert manifest.captioner.rerank_weight == 2
-    assert "fit with the image counting 2" in manifest.captioner.scores[1].protocol
+    assert "re-ranked by similarity with weight 2" in manifest.captioner.scores[1].protocol
     for head in manifest.heads:
         assert [score.measured_on for score in head.scores] == ["checkpoint", "bundle"]
         assert head.scores[1].images == 4
-    shown = json.loads(CliRunner().invoke(app, ["bundles", "show", str(out), "--json"]).stdout)
+    shown = json.loads(CliRunner().invoke(app, ["models", "show", str(out), "--json"]).stdout)
     assert shown["scores"]["captioner"][1]["data"] == DATA
 
 
-def test_a_network_that_was_trained_along_goes_into_the_bundle(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_a_fine_tuned_encoder_goes_into_the_bundle(runs: dict[str, Path], tmp_path: Path) -> None:
     assert export(runs["own"], "--out", tmp_path / "out").exit_code == 0
     run = Run.open(runs["own"])
     network: Any = run.model()
@@ -132,35 +134,35 @@ def test_later_stages_belong_to_the_head_and_the_encoder_stays_everybodys(
         np.testing.assert_allclose(model.tagger(image).scores, wanted[0], atol=1e-4)
 
 
-def test_runs_whose_networks_differ_are_no_suite(
+def test_runs_whose_encoders_differ_are_no_model(
     runs: dict[str, Path], tmp_path: Path, refused: Callable[..., str]
 ) -> None:
     line = refused(runs["captions"], runs["own"], "--out", tmp_path / "out")
     assert f"{runs['own']}: this run reads other weights of {ENCODER} than {runs['captions']}" in line
-    assert "trained the network along" in line
-    assert "export this one alone" in line
+    assert "fine-tuned the encoder" in line
+    assert "export it separately" in line
     assert not (tmp_path / "out").exists()
     # One that only looked at images sees as the stored features do.
-    check_shared(open_runs([runs["captions"], runs["looked"]]))
+    check_compatible(open_runs([runs["captions"], runs["looked"]]))
 
 
-@pytest.mark.parametrize(("smaller", "share"), [("fp16", 0.7), ("int8", 0.5)])
-def test_a_smaller_one_says_what_it_costs(smaller: str, share: float, runs: dict[str, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("quantize", "share"), [("float16", 0.7), ("int8", 0.5)])
+def test_a_quantized_model_reports_the_cost(quantize: str, share: float, runs: dict[str, Path], tmp_path: Path) -> None:
     write_tiny(tmp_path / "out")
-    result = export(runs["tags"], "--out", tmp_path / "out", "--replace", "--smaller", smaller, "--measure", 4)
+    result = export(runs["tags"], "--out", tmp_path / "out", "--replace", "--quantize", quantize, "--measure", 4)
     assert result.exit_code == 0, result.stderr
     first, second, *changes = result.stdout.splitlines()
     assert ": tagger; " in first
-    before, after = (float(part.split()[0]) for part in second.split(" became "))
+    before, after = (float(part.split()[0]) for part in second.split(" → ")[:2])
     assert after <= share * before
     assert any(line.startswith("  tagger: f1 ") and " → " in line for line in changes)
     manifest = Bundle.open(tmp_path / "out").manifest
-    assert manifest.precision == {"fp16": "float16", "int8": "int8"}[smaller]
+    assert manifest.precision == quantize
     assert manifest.tagger is not None
     assert manifest.tagger.scores[-1].measured_on == "bundle"
 
 
-def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
+def test_a_run_replaces_a_head_of_a_base_model_and_the_rest_is_kept(
     runs: dict[str, Path], tmp_path: Path, refused: Callable[..., str]
 ) -> None:
     model = [
@@ -174,8 +176,8 @@ def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
         "--retry-below",
         0.2,
     ]
-    assert export(*model, "--smaller", "int8", "--measure", 4, "--out", tmp_path / "before").exit_code == 0
-    again = export(runs["later"], "--beside", tmp_path / "before", "--measure", 4, "--out", tmp_path / "after")
+    assert export(*model, "--quantize", "int8", "--measure", 4, "--out", tmp_path / "before").exit_code == 0
+    again = export(runs["later"], "--base", tmp_path / "before", "--measure", 4, "--out", tmp_path / "after")
     assert again.exit_code == 0, again.stderr
     before, after = Bundle.open(tmp_path / "before"), Bundle.open(tmp_path / "after")
     assert after.manifest.kinds == before.manifest.kinds
@@ -184,17 +186,17 @@ def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
     assert after.manifest.captioner is not None
     assert (after.manifest.captioner.rerank_weight, after.manifest.captioner.uncertain_below) == (2, 0.1)
     assert after.manifest.captioner.retry == RetryPart("captioner-words.onnx", 0.2)
-    assert "told again below a fit of 0.2" in after.manifest.captioner.scores[-1].protocol
-    other = kept_of(before, open_runs([runs["match"]]), "int8").heads["captioner"]
+    assert "retried below a similarity of 0.2" in after.manifest.captioner.scores[-1].protocol
+    other = heads_to_keep(before, open_runs([runs["match"]]), "int8").heads["captioner"]
     assert isinstance(other, CaptionerPart)
-    # Of another retriever, that fit says nothing.
+    # The similarities of another retriever are not comparable.
     assert (other.rerank_weight, other.uncertain_below, other.retry) == (2, None, None)
     for name in (
         *("captioner-step.onnx", "captioner-words.onnx", "captioner.txt"),
         *("retriever-images.onnx", "retriever-texts.onnx"),
     ):
         assert after.read(name) == before.read(name)
-    assert export(runs["later"], "--out", tmp_path / "alone", "--smaller", "int8").exit_code == 0
+    assert export(runs["later"], "--out", tmp_path / "alone", "--quantize", "int8").exit_code == 0
     image = open_dataset(DATA).split("val")[0].image
     with (
         open_model(tmp_path / "before") as old,
@@ -204,10 +206,10 @@ def test_a_head_takes_anothers_place_in_a_suite_and_the_rest_is_kept(
         assert new.captioner(image).text == old.captioner(image).text
         np.testing.assert_allclose(new.tagger(image).scores, alone.tagger(image).scores, atol=1e-5)
     out = ("--out", tmp_path / "none")
-    assert "sees with another encoder" in refused(runs["own"], *out, "--beside", tmp_path / "before")
-    assert "--smaller int8" in refused(runs["tags"], *out, "--beside", tmp_path / "before", "--smaller", "fp16")
-    assert "Leave out --smaller" in refused(
-        *(runs["captions"], *out, "--smaller", "fp16", "--beside", _whole(runs, tmp_path))
+    assert "has another encoder" in refused(runs["own"], *out, "--base", tmp_path / "before")
+    assert "--quantize int8" in refused(runs["tags"], *out, "--base", tmp_path / "before", "--quantize", "float16")
+    assert "Leave out --quantize" in refused(
+        *(runs["captions"], *out, "--quantize", "float16", "--base", _whole(runs, tmp_path))
     )
 
 
@@ -216,17 +218,17 @@ def _whole(runs: dict[str, Path], folder: Path) -> Path:
     return folder / "whole"
 
 
-def test_mistakes_are_one_line_and_told_at_once(
+def test_mistakes_are_one_line_and_found_at_once(
     runs: dict[str, Path], tmp_path: Path, refused: Callable[..., str]
 ) -> None:
     """`refused` sees nothing but the line: no graph had been made by then."""
     out = ["--out", tmp_path / "out"]
-    assert "no 'int4' variant" in refused(runs["tags"], *out, "--smaller", "int4")
+    assert "no precision 'int4'. Did you mean 'int8'?" in refused(runs["tags"], *out, "--quantize", "int4")
     assert "needs a captioner and a retriever" in refused(runs["captions"], *out, "--rerank-weight", 1)
     assert "--uncertain-below needs --rerank-weight" in refused(runs["captions"], *out, "--uncertain-below", 0.1)
     assert "--retry-below needs --rerank-weight" in refused(runs["captions"], *out, "--retry-below", 0.1)
-    assert "is a tagger, too" in refused(runs["tags"], runs["looked"], *out)
-    assert "nothing in the split 'dev'" in refused(runs["tags"], *out, "--split", "dev")
+    assert "is also a tagger" in refused(runs["tags"], runs["looked"], *out)
+    assert "the split 'dev' is empty" in refused(runs["tags"], *out, "--split", "dev")
     assert str(tmp_path / "absent") in refused(tmp_path / "absent", *out)
     assert "cannot be a bundle's name" in refused(runs["tags"], *out, "--name", "My bundle")
     assert not (tmp_path / "out").exists()

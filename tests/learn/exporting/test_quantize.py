@@ -12,11 +12,11 @@ from onnx import numpy_helper
 
 from helpers.tiny_trained import make
 from seetell.learn.encoders import Encoder
-from seetell.learn.encoders.engines import Reading
-from seetell.learn.export.graphs import to_onnx
-from seetell.learn.export.heads import make_head
-from seetell.learn.export.quantize import channel_axes, quantised, quantize_graph
-from seetell.learn.export.weight_names import constants
+from seetell.learn.encoders.engines import LayoutOutputs
+from seetell.learn.exporting.heads import make_head
+from seetell.learn.exporting.quantize import channel_axes, quantize, quantize_graph
+from seetell.learn.onnx_graphs import to_onnx
+from seetell.learn.weight_names import constants
 
 Floats = NDArray[np.float32]
 
@@ -26,8 +26,8 @@ def graphs() -> dict[str, bytes]:
     """An encoder, a start and a step: convolutions, products, word vectors."""
     encoder = Encoder.load("test_resnet@random")
     size = encoder.preparation().size
-    reading = Reading(encoder.for_inference().reader(["grid"]), ["grid"])
-    made = {"encoder.onnx": to_onnx(reading, {"pixels": torch.randn(2, 3, size, size)}, ["grid"])}
+    reader = LayoutOutputs(encoder.for_inference().reader(["grid"]), ["grid"])
+    made = {"encoder.onnx": to_onnx(reader, {"pixels": torch.randn(2, 3, size, size)}, ["grid"])}
     return made | {name: data for name, data in make_head(make("attend-soft", encoder))[1].items() if "onnx" in name}
 
 
@@ -80,7 +80,7 @@ def test_every_channel_has_its_own_scale() -> None:
     sizes = np.array([1e-4, 1.0, 300.0, 0.0], np.float32)
     normal = np.random.default_rng(1).normal(size=(4, 4, 3, 3)).astype(np.float32)
     for values, axis in ((normal * sizes.reshape(4, 1, 1, 1), 0), (normal[:, :, 0, 0] * sizes, 1)):
-        whole, scale = quantised(values, (axis,))
+        whole, scale = quantize(values, (axis,))
         assert scale.size == 4
         errors = np.abs(values - whole * scale)
         assert (errors <= scale / 2 * 1.0001).all()
@@ -109,7 +109,7 @@ def test_channels_are_the_outputs_of_layers() -> None:
 def test_rounding_costs_little_of_normally_distributed_weights() -> None:
     """A step of max/127 has a deviation of step/√12: about 0.7 % of the weights' own at a maximum of three of them."""
     values = np.random.default_rng(2).normal(size=(64, 288)).astype(np.float32)
-    whole, scale = quantised(values, (0,))
+    whole, scale = quantize(values, (0,))
     error = float(np.std(values - whole * scale) / np.std(values))
     assert error == pytest.approx(float(np.sqrt(np.mean(scale**2) / 12)), rel=0.05)
     assert error < 0.01

@@ -6,11 +6,12 @@ import numpy as np
 import onnxruntime
 import pytest
 from msgspec.structs import replace
+from seetell.learn.export.words import CHOSEN
 
 from helpers.tiny_bundles import DIMENSIONS, LABELS, WEIGHTS, WORDS, files, manifest, texts, write_tiny
 from seetell.bundle import write_bundle
 from seetell.errors import SeetellError
-from seetell.learn.export.words import CHOSEN, fitting_words
+from seetell.learn.exporting.words import CHOSEN, similar_words
 from seetell.runtime import Model
 
 
@@ -22,7 +23,7 @@ def test_it_gives_the_words_that_fit_most_beyond_what_is_usual(tmp_path: Path) -
     rng = np.random.default_rng(0)
     usual = [rng.integers(0, 255, (8, 8, 3), dtype=np.uint8) for _ in range(20)]
     with Model(write_tiny(tmp_path / "tiny")) as model:
-        session = onnxruntime.InferenceSession(fitting_words(model, [*usual, tmp_path / "absent.png"]))
+        session = onnxruntime.InferenceSession(similar_words(model, [*usual, tmp_path / "absent.png"]))
         embeddings = rng.normal(size=(7, DIMENSIONS)).astype(np.float32)
         [found] = session.run(["tokens"], {"embeddings": embeddings})
         known = [*LABELS, "thing"]  # of its words those with content
@@ -40,7 +41,7 @@ def test_it_needs_cosines_and_images(tmp_path: Path) -> None:
     order = replace(tiny, retriever=replace(tiny.retriever, similarity="order"))
     made = {**files(), "texts.onnx": texts(np.abs(WEIGHTS["T"]))}
     wrong = write_bundle(tmp_path / "order", order, made)
-    with Model(wrong) as model, pytest.raises(SeetellError, match="compares by cosine, not order"):
-        fitting_words(model, [])
+    with Model(wrong) as model, pytest.raises(SeetellError, match="with cosine similarity, not order"):
+        similar_words(model, [])
     with Model(write_tiny(tmp_path / "tiny")) as model, pytest.raises(SeetellError, match="no image"):
-        fitting_words(model, [tmp_path / "absent.png"])
+        similar_words(model, [tmp_path / "absent.png"])

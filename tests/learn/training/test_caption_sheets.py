@@ -8,28 +8,36 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from seetell.cli import app
+from seetell.data import open_dataset
 from seetell.decoding import Decoded
-from seetell.learn.recipes import load
-from seetell.learn.tasks.captioning.predictions import PREDICTIONS, read_predictions
+from seetell.evaluation import EvaluationOptions
+from seetell.learn.recipes import load_recipe
+from seetell.learn.tasks.captioning.predictions import (
+    PREDICTIONS,
+    CaptionPrediction,
+    read_predictions,
+    write_predictions,
+)
 from seetell.learn.tasks.captioning.sheets import (
-    attention_on_things,
+    attention_on_objects,
     write_attention_sheets,
 )
 from seetell.learn.training.data import captioned
-from seetell.learn.training.run import Run, find_task, train
-from seetell.progress import SILENT
+from seetell.learn.training.evaluate import evaluate
+from seetell.learn.training.run import Run
+from seetell.learn.training.train import train
 
 SETTINGS = ["encoder.name=test_efficientnet@random", "phases.epochs=1", "decoding.maximum_length=5", "decoding.beam=2"]
 
 
 @pytest.fixture(scope="module")
 def soft(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    recipe = load("attend-soft", dataset="scenes", settings=SETTINGS)
-    return train(recipe, ["scenes:40"], tmp_path_factory.mktemp("runs") / "soft", accelerator="cpu")
+    recipe = load_recipe("attend-soft", dataset="scenes", settings=SETTINGS)
+    return train(recipe, ["scenes:40"], tmp_path_factory.mktemp("runs") / "soft", device="cpu")
 
 
 def test_sheets_are_written(soft: Run, tmp_path: Path) -> None:
-    records, images = soft.training_data(["scenes:40"], "test", root=None, progress=SILENT).split("test", captioned)
+    records, images = soft.encode(["scenes:40"], "test").split("test", captioned)
     one = write_attention_sheets({"soft": (soft, images)}, records, [1, 3], tmp_path / "one")
     two = {"soft": (soft, images), "again": (soft, images)}
     both = write_attention_sheets(two, records, [1, 3], tmp_path / "both")
@@ -40,8 +48,8 @@ def test_sheets_are_written(soft: Run, tmp_path: Path) -> None:
 
 def test_a_page_of_what_a_run_tells(soft: Run, tmp_path: Path) -> None:
     command = ["evaluate", str(soft.path), "--data", "scenes:40", "--sheet", str(tmp_path)]
-    told = CliRunner().invoke(app, command)
-    assert told.output.endswith(f"Examples: {tmp_path}\n")
+    done = CliRunner().invoke(app, command)
+    assert done.output.endswith(f"Examples: {tmp_path}\n")
     images = {path.name for path in tmp_path.glob("*.png")}
     assert {"best.png", "worst.png", "random.png"} < images
     assert len(images) == 3 + 4  # scenes:40 has four test images
@@ -52,19 +60,20 @@ def test_a_page_of_what_a_run_tells(soft: Run, tmp_path: Path) -> None:
 
 
 def test_captions_of_a_test_are_kept(soft: Run, tmp_path: Path) -> None:
-    training_data = soft.training_data(["scenes:40"], "test", root=None, progress=SILENT)
-    options = {"predictions": tmp_path / PREDICTIONS, "meteor": False}
-    result = find_task("captioning").evaluate(soft, training_data, "test", options)
-    told = read_predictions(tmp_path / PREDICTIONS)
-    assert [one.image for one in told] == [record.key for record in training_data.dataset.split("test")]
-    assert np.mean([one.cider for one in told]) == pytest.approx(result["metrics"]["cider"])
-    assert result["seconds_telling"] > 0
+    result = evaluate(soft, "scenes:40", "test", EvaluationOptions(meteor=False))
+    write_predictions(tmp_path / PREDICTIONS, [CaptionPrediction.of(each) for each in result.predictions])
+    kept = read_predictions(tmp_path / PREDICTIONS)
+    assert [each.image for each in kept] == [record.key for record in open_dataset("scenes:40").split("test")]
+    assert np.mean([each.cider for each in kept]) == pytest.approx(result.metrics["cider"])
+    assert result.seconds is not None
+    assert result.seconds > 0
+    assert "predictions" not in result.report()
 
 
 def test_looking_at_what_is_named(soft: Run) -> None:
     """Captions whose attention is put, by hand, on the boxes they name, and beside them."""
     assert soft.vocabulary is not None
-    records, _ = soft.training_data(["scenes:40"], "test", root=None, progress=SILENT).split("test", captioned)
+    records, _ = soft.encode(["scenes:40"], "test").split("test", captioned)
     gains = {}
     for where in ("on", "beside"):
         told = []
@@ -76,5 +85,5 @@ def test_looking_at_what_is_named(soft: Run) -> None:
             attention = weights if where == "on" else np.roll(weights, 4, axis=(0, 1))
             tokens = np.array([soft.vocabulary.index(box.label)])
             told.append(Decoded(tokens, 0.0, np.zeros(1), 0.0, True, attention.reshape(1, 81)))
-        gains[where] = attention_on_things(soft, records, told)["attention_gain"]
+        gains[where] = attention_on_objects(soft, records, told)["attention_gain"]
     assert gains["on"] > 1.5 > gains["beside"]

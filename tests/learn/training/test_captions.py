@@ -11,13 +11,16 @@ from typer.testing import CliRunner
 
 from seetell.cli import app
 from seetell.errors import SeetellError
-from seetell.learn.recipes import Recipe, RecipeError, load
-from seetell.learn.tasks.captioning.decode import DecodingSettings
-from seetell.learn.tasks.captioning.task import CaptionedImages, CaptionTask
+from seetell.evaluation import EvaluationOptions
+from seetell.learn.recipes import Recipe, RecipeError, load_recipe
+from seetell.learn.tasks import TASKS
+from seetell.learn.tasks.captioning.data import CaptionedImages
+from seetell.learn.tasks.captioning.task import CaptionTask
 from seetell.learn.training import checkpoints
 from seetell.learn.training.batching import Sequences
-from seetell.learn.training.run import Run, find_task, train
-from seetell.progress import SILENT
+from seetell.learn.training.evaluate import evaluate
+from seetell.learn.training.run import Run
+from seetell.learn.training.train import train
 from seetell.text import Vocabulary, ptb
 
 DATA = ["scenes:40"]
@@ -39,7 +42,7 @@ def small(name: str, *more: str) -> Recipe:
         *SIZES[name.split("-")[0]],
         *more,
     ]
-    return load(name, dataset="scenes", settings=settings)
+    return load_recipe(name, dataset="scenes", settings=settings)
 
 
 def without_time(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -48,7 +51,7 @@ def without_time(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def soft(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return train(small("attend-soft"), DATA, tmp_path_factory.mktemp("runs") / "soft", accelerator="cpu")
+    return train(small("attend-soft"), DATA, tmp_path_factory.mktemp("runs") / "soft", device="cpu")
 
 
 @pytest.mark.parametrize("name", ["attend-soft", "attend-hard", "convolutional", "attend-soft-self-critical"])
@@ -57,11 +60,11 @@ def test_stopped_and_resumed_it_is_bit_equal(
 ) -> None:
     more = [f"training.start_from='{soft.path.as_posix()}'"] if name.endswith("self-critical") else []
     recipe = small(name, *more)
-    whole = train(recipe, DATA, tmp_path / "whole", accelerator="cpu")
+    whole = train(recipe, DATA, tmp_path / "whole", device="cpu")
     monkeypatch.setattr("seetell.learn.training.loop.SAVE_EVERY", -1.0)  # after every step
     taken = iter(range(1000))
-    train(recipe, DATA, tmp_path / "cut", accelerator="cpu", stop=lambda state: next(taken) == 3)
-    resumed = train(recipe, DATA, tmp_path / "cut", accelerator="cpu", resume=True)
+    train(recipe, DATA, tmp_path / "cut", device="cpu", stop=lambda state: next(taken) == 3)
+    resumed = train(recipe, DATA, tmp_path / "cut", device="cpu", resume=True)
     assert without_time(resumed.history()) == without_time(whole.history())
     for which in ("best", "last"):
         one, other = checkpoints.load(whole.path, which), checkpoints.load(resumed.path, which)
@@ -70,25 +73,24 @@ def test_stopped_and_resumed_it_is_bit_equal(
 
 
 def test_the_best_model_scores_what_was_recorded(soft: Run) -> None:
-    training_data = soft.training_data(DATA, "val", root=None, progress=SILENT)
-    result = find_task("captioning").evaluate(soft, training_data, "val", {"beam": 1, "meteor": False})
-    assert result["images"] == 4
-    assert result["protocol"].startswith("greedy, at most 8 words")
-    assert {"bleu4", "bleu4_no_bp", "rouge_l", "cider", "next_word_accuracy", "novel"} <= result["metrics"].keys()
+    result = evaluate(soft, DATA, "val", EvaluationOptions(beam=1, meteor=False))
+    assert result.images == 4
+    assert result.protocol.startswith("greedy, at most 8 words")
+    assert {"bleu4", "bleu4_no_bp", "rouge_l", "cider", "next_word_accuracy", "novel"} <= result.metrics.keys()
     recipe = small("attend-soft", "decoding.validation_images=0")
-    task = find_task("captioning").setup(_materials(recipe)).task
+    task = TASKS["captioning"].setup(_training_data(recipe)).task
     task.model.load_state_dict(soft.model().state_dict())
     task.eval()
     metrics = task.validate().metrics
     assert {name: metrics[name] for name in ("bleu4", "cider")} == {
-        name: pytest.approx(result["metrics"][name]) for name in ("bleu4", "cider")
+        name: pytest.approx(result.metrics[name]) for name in ("bleu4", "cider")
     }
-    assert metrics["next_word_accuracy"] == result["metrics"]["next_word_accuracy"]
+    assert metrics["next_word_accuracy"] == result.metrics["next_word_accuracy"]
 
 
-def _materials(recipe: Recipe) -> Any:
+def _training_data(recipe: Recipe) -> Any:
     from seetell.learn.training.data import TrainingData
-    from seetell.learn.training.run import SPLITS, make_features, open_data
+    from seetell.learn.training.features import SPLITS, make_features, open_data
 
     dataset = open_data(DATA)
     return TrainingData(recipe, dataset, make_features(recipe, dataset, SPLITS))
@@ -97,8 +99,8 @@ def _materials(recipe: Recipe) -> Any:
 def test_the_length_of_captions_can_be_chosen(soft: Run) -> None:
     def words(length: str) -> float:
         command = ["evaluate", str(soft.path), "--data", DATA[0], "--split", "val", "--length", length, "--json"]
-        told = CliRunner().invoke(app, command, catch_exceptions=False)
-        report = json.loads(told.output)
+        done = CliRunner().invoke(app, command, catch_exceptions=False)
+        report = json.loads(done.output)
         assert report["protocol"].startswith(f"beam 5, length exponent {length}, at most 8 words")
         return float(report["metrics"]["mean_length"])
 
@@ -114,14 +116,14 @@ def test_the_length_of_captions_can_be_chosen(soft: Run) -> None:
     ],
 )
 def test_other_recipes_train(name: str, more: list[str], tmp_path: Path) -> None:
-    run = train(small(name, *more), DATA, tmp_path / "run", accelerator="cpu")
+    run = train(small(name, *more), DATA, tmp_path / "run", device="cpu")
     assert all(np.isfinite(record["loss"]) for record in run.history())
     assert run.history()[-1]["loss"] < run.history()[0]["loss"]
 
 
 def test_self_critical_training_needs_a_start(tmp_path: Path) -> None:
     with pytest.raises(SeetellError, match="start_from"):
-        train(small("attend-soft-self-critical"), DATA, tmp_path / "run", accelerator="cpu")
+        train(small("attend-soft-self-critical"), DATA, tmp_path / "run", device="cpu")
 
 
 class Numbers:
@@ -195,7 +197,7 @@ def test_unknown_settings_are_refused() -> None:
     with pytest.raises(RecipeError, match="images"):
         task("twice")
     with pytest.raises(RecipeError, match="beam"):
-        DecodingSettings.of({"beans": 3})
+        small("initial", "decoding.beans=3")
 
 
 def test_captions_hold_marks_and_references_stay_as_written() -> None:

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from seetell.data import Dataset, ImageFile, Record
-from seetell.learn.recipes import RecipeError, TextSettings
-from seetell.learn.tasks.tagging.data import LabelledImages, Orders, label_vectors, label_vocabulary, sizes
+from seetell.learn.recipes import RecipeError, TextSettings, load_recipe
+from seetell.learn.tasks.tagging.data import LabelledImages, Orders, label_sizes, label_vectors, label_vocabulary
 
 TRAIN = [("a", "dog"), ("a",), ("sports ball", "a", "dog"), ()]
 
@@ -34,8 +34,8 @@ def test_the_vocabulary_is_the_training_splits_most_frequent_first(dataset: Data
     vocabulary = label_vocabulary(dataset)
     assert vocabulary.words == ("a", "dog", "sports ball")
     assert [vocabulary.word(i) for i in range(3)] == ["<pad>", "<start>", "<end>"]
-    assert sizes(vocabulary, None) == {"words": 6, "labels": 3}
-    assert sizes(vocabulary, torch.zeros(6, 50))["vector_dimensions"] == 50
+    assert label_sizes(vocabulary, None) == {"words": 6, "labels": 3}
+    assert label_sizes(vocabulary, torch.zeros(6, 50))["vector_dimensions"] == 50
 
 
 def test_labels_that_training_never_saw_are_columns_at_the_end(dataset: Dataset) -> None:
@@ -71,7 +71,7 @@ def test_random_orders_are_drawn_anew_and_from_the_generator_alone(dataset: Data
     assert len(set(drawn)) == 6
     assert drawn == [tuple(orders.pad(np.array([2]), same)[0][0].tolist()) for _ in range(60)]
     with pytest.raises(RecipeError, match="rare_first"):
-        Orders(orders.truth, vocabulary, "sideways")
+        load_recipe("joint", settings=["phases.loss.order=rarefirst"])
 
 
 def test_vectors_of_labels_of_several_words_are_means(dataset: Dataset, tmp_path: Path) -> None:

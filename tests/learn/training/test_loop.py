@@ -11,9 +11,11 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from seetell.learn.recipes import Phase, Recipe, TrainingSettings
-from seetell.learn.tasks.base import Task, Validation
+from seetell.learn.recipes.loss_settings import MaxOfHingesSettings
+from seetell.learn.recipes.model_settings import VisualSemanticSettings
 from seetell.learn.training import checkpoints
 from seetell.learn.training.loop import DivergedError, Loop, State, rate_factor
+from seetell.learn.training.task import Task, Validation
 
 
 class Line(Task):
@@ -26,7 +28,7 @@ class Line(Task):
         self.begun: list[str] = []
 
     def begin(self, phase: Phase) -> None:
-        self.begun.append(phase.loss["kind"])
+        self.begun.append(f"p{phase.loss.margin:g}")
 
     def plan(self, phase: Phase, random: np.random.Generator) -> Sequence[np.ndarray]:
         return list(random.permutation(32).reshape(-1, 4))
@@ -46,8 +48,10 @@ class Line(Task):
 
 
 def recipe(*epochs: int, average: float = 0.0, rate: float = 0.05, **phase: Any) -> Recipe:
-    phases = tuple(Phase({"kind": f"p{i}"}, count, rate, **phase) for i, count in enumerate(epochs))
-    return Recipe("line", "retrieval", {}, phases, training=TrainingSettings(average=average, clip=1.0))
+    phases = tuple(Phase(MaxOfHingesSettings(margin=i), count, rate, **phase) for i, count in enumerate(epochs))
+    return Recipe(
+        "line", "retrieval", VisualSemanticSettings(), phases, training=TrainingSettings(average=average, clip=1.0)
+    )
 
 
 def loop(run: Path, recipe: Recipe, **options: Any) -> Loop:
@@ -159,9 +163,9 @@ def test_a_run_that_is_over_is_not_trained_again(tmp_path: Path) -> None:
 
 
 def test_learning_rate_schedules() -> None:
-    phase = Phase({}, 10, 0.1, schedule="cosine", warmup=0.1)
+    phase = Phase(MaxOfHingesSettings(), 10, 0.1, schedule="cosine", warmup=0.1)
     assert rate_factor(phase, 0.05) == pytest.approx(0.5)
     assert rate_factor(phase, 0.1) == pytest.approx(1)
     assert rate_factor(phase, 0.55) == pytest.approx(0.505)
     assert rate_factor(phase, 1) == pytest.approx(0.01)
-    assert rate_factor(Phase({}, 10, 0.1), 0.7) == 1
+    assert rate_factor(Phase(MaxOfHingesSettings(), 10, 0.1), 0.7) == 1

@@ -13,19 +13,27 @@ import torch
 
 from seetell.data import open_dataset
 from seetell.errors import SeetellError
+from seetell.evaluation import EvaluationOptions
 from seetell.learn.encoders import Encoder
-from seetell.learn.losses import ranking_loss
+from seetell.learn.losses import make_loss
+from seetell.learn.models import ModelInputs
 from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.models.sentences import SentenceEncoder, sentence_vocabulary
-from seetell.learn.recipes import Recipe, load
-from seetell.learn.tasks.retrieval.task import PairedImages, RetrievalTask, embed_texts
+from seetell.learn.recipes import Recipe, load_recipe
+from seetell.learn.recipes.loss_settings import ContrastiveSettings
+from seetell.learn.recipes.model_settings import SentenceMatchSettings
+from seetell.learn.tasks import TASKS
+from seetell.learn.tasks.retrieval.data import PairedImages, embed_texts
+from seetell.learn.tasks.retrieval.task import RetrievalTask
 from seetell.learn.training import checkpoints
 from seetell.learn.training.batching import Sequences
 from seetell.learn.training.data import TrainingData, captioned
+from seetell.learn.training.evaluate import evaluate
+from seetell.learn.training.features import make_features
 from seetell.learn.training.inputs import StoredFeatures
 from seetell.learn.training.loop import State
-from seetell.learn.training.run import Run, find_task, make_features, train
-from seetell.progress import SILENT
+from seetell.learn.training.run import Run
+from seetell.learn.training.train import train
 from seetell.text import Vocabulary
 
 SMALL = [
@@ -40,7 +48,7 @@ DATA = ["scenes:60"]
 
 
 def small(name: str = "fne-ph", *more: str) -> Recipe:
-    return load(name, dataset="scenes", settings=[*SMALL, *more])
+    return load_recipe(name, dataset="scenes", settings=[*SMALL, *more])
 
 
 def without_time(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -49,7 +57,7 @@ def without_time(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return train(small(), DATA, tmp_path_factory.mktemp("runs") / "whole", accelerator="cpu")
+    return train(small(), DATA, tmp_path_factory.mktemp("runs") / "whole", device="cpu")
 
 
 def test_a_run_leaves_all_that_is_needed(whole: Run) -> None:
@@ -72,11 +80,11 @@ def test_the_vocabulary_has_seen_the_training_split_only(whole: Run) -> None:
 
 
 def test_the_best_model_scores_what_was_recorded(whole: Run) -> None:
-    training_data = whole.training_data(DATA, "val", root=None, progress=SILENT)
-    result = find_task("retrieval").evaluate(whole, training_data, "val", {})
+    training_data = whole.encode(DATA, "val")
+    result = TASKS["retrieval"].evaluate(whole, training_data, "val", EvaluationOptions())
     best = max(whole.history(), key=lambda record: record["score"])
-    assert result["metrics"] == best["metrics"]
-    assert result["images"] == 6
+    assert result.metrics == best["metrics"]
+    assert result.images == 6
 
 
 def test_captions_with_words_that_training_had_not_are_counted_apart(
@@ -84,17 +92,18 @@ def test_captions_with_words_that_training_had_not_are_counted_apart(
 ) -> None:
     from dataclasses import replace
 
-    training_data = whole.training_data(DATA, "val", root=None, progress=SILENT)
+    training_data = whole.encode(DATA, "val")
     fresh = [
         replace(record, captions=("a zeppelin", *record.captions[1:])) for record in training_data.dataset.split("val")
     ]
     dataset = replace(training_data.dataset, records=(*training_data.dataset.split("train"), *fresh))
-    result = find_task("retrieval").evaluate(whole, replace(training_data, dataset=dataset), "val", {})
-    unseen, captions = result["unseen_words"], sum(len(record.captions) for record in fresh)
+    result = TASKS["retrieval"].evaluate(whole, replace(training_data, dataset=dataset), "val", EvaluationOptions())
+    assert result.unseen_words is not None
+    unseen, captions = result.unseen_words, sum(len(record.captions) for record in fresh)
     assert len(fresh) <= unseen["captions"] < captions
     share = unseen["captions"] / captions  # the two parts make up the whole
     parts = share * unseen["text_to_image"]["r1"] + (1 - share) * unseen["the_others"]["r1"]
-    assert parts == pytest.approx(result["metrics"]["text_to_image"]["r1"])
+    assert parts == pytest.approx(result.metrics["text_to_image"]["r1"])
 
 
 @pytest.mark.parametrize("step", [2, 8])
@@ -104,8 +113,8 @@ def test_stopped_anywhere_and_resumed_it_is_bit_equal(whole: Run, tmp_path: Path
     def stop(state: State) -> bool:
         return next(taken) == step
 
-    train(small(), DATA, tmp_path / "cut", accelerator="cpu", stop=stop)
-    resumed = train(small(), DATA, tmp_path / "cut", accelerator="cpu", resume=True)
+    train(small(), DATA, tmp_path / "cut", device="cpu", stop=stop)
+    resumed = train(small(), DATA, tmp_path / "cut", device="cpu", resume=True)
     assert without_time(resumed.history()) == without_time(whole.history())
     for name in ("best", "last"):
         one, other = checkpoints.load(whole.path, name), checkpoints.load(resumed.path, name)
@@ -115,9 +124,9 @@ def test_stopped_anywhere_and_resumed_it_is_bit_equal(whole: Run, tmp_path: Path
 def test_mirror_images_are_seen_in_training_and_nowhere_else(whole: Run, tmp_path: Path) -> None:
     """Stopped and resumed it draws the same ones."""
     recipe = small("fne-ph", "encoder.mirror=true")
-    one = train(recipe, DATA, tmp_path / "one", accelerator="cpu")
-    train(recipe, DATA, tmp_path / "cut", accelerator="cpu", stop=lambda state: state.epoch == 1)
-    other = train(recipe, DATA, tmp_path / "cut", accelerator="cpu", resume=True)
+    one = train(recipe, DATA, tmp_path / "one", device="cpu")
+    train(recipe, DATA, tmp_path / "cut", device="cpu", stop=lambda state: state.epoch == 1)
+    other = train(recipe, DATA, tmp_path / "cut", device="cpu", resume=True)
     assert without_time(one.history()) == without_time(other.history()) != without_time(whole.history())
     features = make_features(recipe, open_dataset(DATA[0]), ("train", "val"))
     training_data = TrainingData(recipe, open_dataset(DATA[0]), features)
@@ -127,11 +136,11 @@ def test_mirror_images_are_seen_in_training_and_nowhere_else(whole: Run, tmp_pat
     assert torch.equal(validation.batch(both, np.random.default_rng(1)), validation.batch(both))
     some = np.arange(40)
     plain, drawn = training.batch(some), training.batch(some, np.random.default_rng(1))
-    turned = (plain != drawn).any(1)
+    flipped = (plain != drawn).any(1)
     assert features.mirrored is not None
     mirrored = StoredFeatures(features.mirrored.store, np.array(list(features.mirrored.rows.values()))).batch(some)
-    assert 10 < int(turned.sum()) < 30
-    assert torch.equal(drawn, torch.where(turned[:, None], mirrored, plain))
+    assert 10 < int(flipped.sum()) < 30
+    assert torch.equal(drawn, torch.where(flipped[:, None], mirrored, plain))
 
 
 def test_a_setting_that_came_later_does_not_stop_a_run_from_being_resumed(whole: Run, tmp_path: Path) -> None:
@@ -139,21 +148,49 @@ def test_a_setting_that_came_later_does_not_stop_a_run_from_being_resumed(whole:
     content = json.loads((tmp_path / "old/run.json").read_text(encoding="utf-8"))
     del content["recipe"]["encoder"]["mirror"]
     (tmp_path / "old/run.json").write_text(json.dumps(content), encoding="utf-8")
-    assert train(small(), DATA, tmp_path / "old", accelerator="cpu", resume=True).history() == whole.history()
+    assert train(small(), DATA, tmp_path / "old", device="cpu", resume=True).history() == whole.history()
 
 
 def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(whole: Run) -> None:
     with pytest.raises(SeetellError, match="--resume"):
-        train(small(), DATA, whole.path, accelerator="cpu")
-    with pytest.raises(SeetellError, match="begun with another recipe"):
-        train(small("fne-ph", "model.dimensions=8"), DATA, whole.path, accelerator="cpu", resume=True)
+        train(small(), DATA, whole.path, device="cpu")
+    with pytest.raises(SeetellError, match=r"run\.json: this run was started with model\.dimensions = 24, not 8\. "):
+        train(small("fne-ph", "model.dimensions=8"), DATA, whole.path, device="cpu", resume=True)
+
+
+def test_a_changed_setting_is_found_before_anything_is_encoded(whole: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def encoded(*_: object, **__: object) -> None:
+        raise AssertionError("images were encoded")
+
+    monkeypatch.setattr("seetell.learn.training.train.make_features", encoded)
+    with pytest.raises(SeetellError, match=r"phases\.1\.epochs = 2, not 3"):
+        train(small("fne-ph", "phases.1.epochs=3"), DATA, whole.path, device="cpu", resume=True)
+    with pytest.raises(SeetellError, match=r"--device: .*Available: auto, cpu"):
+        train(small(), DATA, whole.path, device="tpu", resume=True)
+    with pytest.raises(AssertionError, match="encoded"):
+        train(small(), DATA, whole.path, device="cpu", resume=True)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_is_an_error_that_lists_the_devices(tmp_path: Path) -> None:
+    with pytest.raises(SeetellError, match=r"--device: PyTorch finds no cuda device here\. Available: auto, cpu"):
+        train(small(), DATA, tmp_path / "run", device="cuda")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_without_an_epoch_has_no_best(whole: Run, tmp_path: Path) -> None:
+    stopped = train(small(), DATA, tmp_path / "run", device="cpu", stop=lambda state: True)
+    assert stopped.history() == []
+    assert stopped.best is None
+    assert not stopped.finished
+    assert whole.best == max(whole.history(), key=lambda record: record["score"])
 
 
 @pytest.mark.parametrize("name", ["fc7-mh", "fc7-soe", "two-branch-k1", "attentive-match"])
 def test_other_recipes_train(name: str, tmp_path: Path) -> None:
     settings = [s for s in SMALL if not s.startswith("model.")] + ["phases.epochs=1"]
     settings += ["model.layers=[16, 8]"] if name.startswith("two") else ["model.dimensions=16"]
-    run = train(load(name, settings=settings), DATA, tmp_path / "run", accelerator="cpu")
+    run = train(load_recipe(name, settings=settings), DATA, tmp_path / "run", device="cpu")
     assert len(run.history()) == 1
     assert np.isfinite(run.history()[0]["loss"])
 
@@ -179,8 +216,8 @@ def test_what_is_frozen_of_a_sentence_encoder_reads_each_caption_once(
     monkeypatch.setattr(SentenceEncoder, "states", counted)
     settings = ["encoder.name=test_efficientnet@random", "encoder.components=16", "phases.batch=40", "phases.epochs=2"]
     settings.append(f"model.trained_layers={trained}")
-    recipe = load("best-retrieval", settings=settings)
-    whole = train(recipe, DATA, tmp_path / "whole", accelerator="cpu", root=tmp_path / "store")
+    recipe = load_recipe("best-retrieval", settings=settings)
+    whole = train(recipe, DATA, tmp_path / "whole", device="cpu", store=tmp_path / "store")
     assert read == 5 * (48 + 6)
     taken = iter(range(100))
     for name in ("once", "again"):
@@ -189,45 +226,45 @@ def test_what_is_frozen_of_a_sentence_encoder_reads_each_caption_once(
             recipe,
             DATA,
             tmp_path / "cut",
-            accelerator="cpu",
-            root=tmp_path / "store",
+            device="cpu",
+            store=tmp_path / "store",
             stop=stop,
             resume=name == "again",
         )
     assert read == 5 * (48 + 6)
     one, other = checkpoints.load(whole.path, "last"), checkpoints.load(cut.path, "last")
     assert all(torch.equal(one.model[key], other.model[key]) for key in one.model)
-    training_data = cut.training_data(DATA, "val", root=tmp_path / "store", progress=SILENT)
-    result = find_task("retrieval").evaluate(cut, training_data, "val", {})
+    result = evaluate(cut, DATA, "val", store=tmp_path / "store")
     best = max(record["score"] for record in whole.history())
     rounding = 4.0 if trained else 0.0  # pieces' states are kept as 16-bit numbers
-    assert result["metrics"]["sum_of_recalls"] == pytest.approx(best, abs=rounding)
+    assert result.metrics["sum_of_recalls"] == pytest.approx(best, abs=rounding)
 
 
 def test_weights_of_another_version_are_refused(tmp_path: Path) -> None:
-    run = train(small("fc7-mh"), DATA, tmp_path / "run", accelerator="cpu")
+    run = train(small("fc7-mh"), DATA, tmp_path / "run", device="cpu")
     described = json.loads((run.path / "run.json").read_text(encoding="utf-8"))
     described["recipe"]["model"]["dimensions"] = 20
     (run.path / "run.json").write_text(json.dumps(described), encoding="utf-8")
-    with pytest.raises(SeetellError, match="not those of the model 'visual_semantic'"):
+    with pytest.raises(SeetellError, match="do not match the model 'visual_semantic'"):
         Run.open(run.path).model()
 
 
 def test_each_pair_has_the_loss_it_would_have_alone() -> None:
     torch.manual_seed(0)
     sentences = SentenceEncoder(50, width=8, layers=1, heads=2, inner=16)
-    settings = {"features": 6, "transform": torch.nn.Identity(), "hidden": 10, "sentences": sentences}
-    both = SentenceMatch(dimensions=16, pairs=2, **settings).eval()
-    alone = [SentenceMatch(dimensions=8, **settings).eval() for _ in range(2)]
-    for place, one in enumerate(alone):
-        one.image_sides[0].load_state_dict(both.image_sides[place].state_dict())
-        one.text_sides[0].load_state_dict(both.text_sides[place].state_dict())
+    inputs = ModelInputs(features=6, sentences=sentences)
+    both = SentenceMatch(SentenceMatchSettings(dimensions=16, pairs=2, hidden=10), inputs).eval()
+    single = SentenceMatchSettings(dimensions=8, hidden=10)
+    alone = [SentenceMatch(single, inputs).eval() for _ in range(2)]
+    for index, one in enumerate(alone):
+        one.image_sides[0].load_state_dict(both.image_sides[index].state_dict())
+        one.text_sides[0].load_state_dict(both.text_sides[index].state_dict())
     captions = PairedImages(cast(Any, None), Sequences([]), np.arange(0))  # nothing was read of them before
     batch = (torch.randint(4, 50, (5, 4)), torch.tensor([4, 3, 2, 4, 1]), torch.randn(5, 6), torch.eye(5).bool())
 
     def loss(model: SentenceMatch) -> torch.Tensor:
-        task = RetrievalTask(model, load("best-retrieval"), captions, captions)
-        task.loss = ranking_loss({"kind": "contrastive", "temperature": 0.05})
+        task = RetrievalTask(model, load_recipe("best-retrieval"), captions, captions)
+        task.loss = make_loss(ContrastiveSettings(temperature=0.05))
         return task(batch)[0]
 
     torch.testing.assert_close(loss(both), torch.stack([loss(one) for one in alone]).mean())
@@ -244,7 +281,7 @@ def test_the_network_is_trained_along_with_the_model(tmp_path: Path) -> None:
             "encoder.learning_rate=0.01",
         )
     )
-    whole = train(live, DATA, tmp_path / "whole", accelerator="cpu")
+    whole = train(live, DATA, tmp_path / "whole", device="cpu")
     before = Encoder.load("test_efficientnet@random").network
     after = {
         name.removeprefix("model.transform.encoder.network."): value
@@ -256,12 +293,11 @@ def test_the_network_is_trained_along_with_the_model(tmp_path: Path) -> None:
     assert changed[-1]
     assert changed == sorted(changed)  # frozen up to a point, trained from there on
     taken = iter(range(1000))
-    train(live, DATA, tmp_path / "cut", accelerator="cpu", stop=lambda state: next(taken) == 4)
-    resumed = train(live, DATA, tmp_path / "cut", accelerator="cpu", resume=True)
+    train(live, DATA, tmp_path / "cut", device="cpu", stop=lambda state: next(taken) == 4)
+    resumed = train(live, DATA, tmp_path / "cut", device="cpu", resume=True)
     assert without_time(resumed.history()) == without_time(whole.history())
-    training_data = whole.training_data(DATA, "val", root=None, progress=SILENT)
     best = max(whole.history(), key=lambda record: record["score"])
-    assert find_task("retrieval").evaluate(whole, training_data, "val", {})["metrics"] == best["metrics"]
+    assert evaluate(whole, DATA, "val").metrics == best["metrics"]
 
 
 def test_two_processes_train_one_model(tmp_path: Path) -> None:
@@ -317,7 +353,7 @@ def test_absolute_values_are_advised_where_all_scores_could_be_nothing(name: str
     recipe = small(name)
     data = PairedImages(cast(Any, range(1000)), Sequences([[4]] * 1000), np.arange(1000))
     model = _Nothing()
-    model.similarity = recipe.model.get("similarity", "cosine")
+    model.similarity = getattr(recipe.model, "similarity", "cosine")
     task = RetrievalTask(model, recipe, data, data)
     task.begin(recipe.phases[0])
     assert task.detector is not None

@@ -8,8 +8,9 @@ from typer.testing import CliRunner
 
 from seetell.cli import app
 from seetell.errors import SeetellError
-from seetell.learn.recipes import load
-from seetell.learn.training.run import Run, train
+from seetell.learn.recipes import load_recipe
+from seetell.learn.training.run import Run
+from seetell.learn.training.train import train
 
 DATA = "scenes:40"
 SMALL = [
@@ -23,18 +24,18 @@ SMALL = [
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    recipe = load("fc7-mh", dataset="scenes", settings=SMALL)
-    return train(recipe, [DATA], tmp_path_factory.mktemp("runs") / "run", accelerator="cpu")
+    recipe = load_recipe("fc7-mh", dataset="scenes", settings=SMALL)
+    return train(recipe, [DATA], tmp_path_factory.mktemp("runs") / "run", device="cpu")
 
 
 def test_sheets_of_a_run(run: Run, tmp_path: Path) -> None:
     command = ["evaluate", str(run.path), "--data", DATA, "--split", "val"]
     without = CliRunner().invoke(app, command)
-    told = CliRunner().invoke(app, [*command, "--sheet", str(tmp_path / "sheets")])
-    assert told.exit_code == 0
+    done = CliRunner().invoke(app, [*command, "--sheet", str(tmp_path / "sheets")])
+    assert done.exit_code == 0
     page = tmp_path / "sheets" / "retrieval.html"
     metrics = without.output[without.output.index("  image_to_text") :]
-    assert told.output.endswith(f"{metrics}Examples: {page.parent}\n")
+    assert done.output.endswith(f"{metrics}Examples: {page.parent}\n")
     assert {path.name for path in page.parent.iterdir()} == {"retrieval.html", "best.png", "worst.png", "random.png"}
     text = page.read_text(encoding="utf-8")
     assert "What fc7-mh finds" in text
@@ -46,11 +47,14 @@ def test_sheets_of_a_run(run: Run, tmp_path: Path) -> None:
 
 def test_bundles_have_none(tmp_path: Path) -> None:
     command = ["evaluate", "builtin", "--data", DATA, "--sheet", str(tmp_path / "sheets")]
-    with pytest.raises(SeetellError, match="for runs only"):
+    with pytest.raises(SeetellError, match="--sheet applies to runs only"):
         CliRunner().invoke(app, command, catch_exceptions=False)
 
 
 def test_options_of_other_models_are_refused(run: Run) -> None:
-    for option, problem in (("--length", "for caption runs only"), ("--rerank-weight", "for bundles only")):
+    for option, problem in (
+        ("--length", "applies to captioning runs only"),
+        ("--rerank-weight", "applies to exported models only"),
+    ):
         with pytest.raises(SeetellError, match=problem):
             CliRunner().invoke(app, ["evaluate", str(run.path), "--data", DATA, option, "1"], catch_exceptions=False)

@@ -6,15 +6,18 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
-from torch import nn
 from torch.nn.functional import log_softmax
 
 from seetell.decoding import Rules
 from seetell.learn.models.initial import Initial
-from seetell.learn.recipes import RecipeError
+from seetell.learn.models.inputs import ModelInputs
+from seetell.learn.recipes import RecipeError, load_recipe
+from seetell.learn.recipes.loss_settings import RewardWeights, SelfCriticalSettings
+from seetell.learn.recipes.model_settings import InitialSettings
 from seetell.learn.tasks.captioning.objectives import Batch, Likelihood
 from seetell.learn.tasks.captioning.self_critical import Rewards, SelfCriticalObjective
 
+SELF_CRITICAL = "attend-soft-self-critical"
 PAD, START, END, UNKNOWN = range(4)
 RULES = Rules(start=START, end=END, max_length=2, forbidden=(PAD, UNKNOWN))
 REFERENCES = [[[4, 5, END], [4, END]], [[5, END], [5, 5, END]]]
@@ -22,7 +25,9 @@ REFERENCES = [[[4, 5, END], [4, END]], [[5, END], [5, 5, END]]]
 
 def model(dropout: float = 0.0) -> Initial:
     torch.manual_seed(0)
-    return Initial(3, 6, nn.Identity(), units=4, word_dimensions=4, dropout=dropout).train()
+    return Initial(
+        InitialSettings(units=4, word_dimensions=4, dropout=dropout), ModelInputs(features=3, words=6)
+    ).train()
 
 
 def batch(seed: int = 0) -> Batch:
@@ -36,11 +41,11 @@ def test_rewards_are_the_metrics_in_units_of_one() -> None:
 
     captions, images = [[4, 5, END], [5, END], [5]], np.array([0, 0, 1])
     cider = Cider(REFERENCES).scores(captions, images) / 100
-    np.testing.assert_allclose(Rewards(REFERENCES, {"cider": 2.0})(captions, images), 2 * cider)
-    mixed = Rewards(REFERENCES, {"cider": 1.0, "bleu4": 1.0})(captions, images)
+    np.testing.assert_allclose(Rewards(REFERENCES, RewardWeights(cider=2.0))(captions, images), 2 * cider)
+    mixed = Rewards(REFERENCES, RewardWeights(cider=1.0, bleu4=1.0))(captions, images)
     assert mixed[0] > cider[0]  # a caption that is a reference, word for word
     with pytest.raises(RecipeError, match="meteor"):
-        Rewards(REFERENCES, {"meteor": 1.0})
+        load_recipe(SELF_CRITICAL, settings=["phases.loss.reward={meteor = 1.0}"])
 
 
 def expected_gradients(network: Initial, objective: SelfCriticalObjective) -> list[torch.Tensor]:
@@ -57,7 +62,7 @@ def expected_gradients(network: Initial, objective: SelfCriticalObjective) -> li
             for following in caption:
                 log_probs, state, _ = network.step(torch.tensor([word]), state)
                 allowed = log_probs.index_fill(1, torch.tensor([PAD, START, UNKNOWN]), float("-inf"))
-                log = log + log_softmax(allowed / objective.temperature, dim=1)[0, following]
+                log = log + log_softmax(allowed / objective.settings.temperature, dim=1)[0, following]
                 word = following
             reward = float(objective.rewards([caption], np.array([image]))[0])
             total = total - log.exp() * reward
@@ -71,7 +76,9 @@ def expected_gradients(network: Initial, objective: SelfCriticalObjective) -> li
 @pytest.mark.parametrize(("baseline", "temperature"), [("others", 1.0), ("greedy", 1.0), ("others", 0.5)])
 def test_the_gradient_is_that_of_the_expected_reward(baseline: Literal["others", "greedy"], temperature: float) -> None:
     network = model()
-    objective = SelfCriticalObjective(REFERENCES, RULES, samples=4000, baseline=baseline, temperature=temperature)
+    objective = SelfCriticalObjective(
+        REFERENCES, RULES, SelfCriticalSettings(samples=4000, baseline=baseline, temperature=temperature)
+    )
     loss, logs = objective(network, batch())
     found = torch.autograd.grad(loss, list(network.parameters()), materialize_grads=True, allow_unused=True)
     wanted = expected_gradients(network, objective)
@@ -83,7 +90,7 @@ def test_the_gradient_is_that_of_the_expected_reward(baseline: Literal["others",
 
 
 def test_drawn_captions_depend_on_the_seed_alone() -> None:
-    objective = SelfCriticalObjective(REFERENCES, RULES, samples=8)
+    objective = SelfCriticalObjective(REFERENCES, RULES, SelfCriticalSettings(samples=8))
     network = model(dropout=0.5)
     losses = [objective(network, batch(seed))[0].item() for seed in (1, 1, 2)]
     assert losses[0] == losses[1] != losses[2]
@@ -91,7 +98,7 @@ def test_drawn_captions_depend_on_the_seed_alone() -> None:
 
 
 def test_training_raises_the_reward() -> None:
-    network, objective = model(), SelfCriticalObjective(REFERENCES, RULES, samples=20)
+    network, objective = model(), SelfCriticalObjective(REFERENCES, RULES, SelfCriticalSettings(samples=20))
     optimiser = torch.optim.Adam(network.parameters(), lr=0.02)
     rewards = []
     for seed in range(60):
@@ -105,15 +112,18 @@ def test_training_raises_the_reward() -> None:
 
 def test_the_likelihood_can_be_mixed_in() -> None:
     network = model()
-    plain, mixed = (SelfCriticalObjective(REFERENCES, RULES, samples=4, likelihood=w) for w in (0.0, 0.5))
-    told, _ = Likelihood()(network, batch())
-    torch.testing.assert_close(mixed(network, batch())[0], plain(network, batch())[0] + 0.5 * told)
+    plain, mixed = (
+        SelfCriticalObjective(REFERENCES, RULES, SelfCriticalSettings(samples=4, likelihood=weight))
+        for weight in (0.0, 0.5)
+    )
+    likelihood, _ = Likelihood()(network, batch())
+    torch.testing.assert_close(mixed(network, batch())[0], plain(network, batch())[0] + 0.5 * likelihood)
 
 
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(RecipeError, match="others"):
-        SelfCriticalObjective(REFERENCES, RULES, samples=1)
+        load_recipe(SELF_CRITICAL, settings=["phases.loss.samples=1"])
     with pytest.raises(RecipeError, match="mean"):
-        SelfCriticalObjective(REFERENCES, RULES, baseline="mean")  # type: ignore[arg-type]
+        load_recipe(SELF_CRITICAL, settings=["phases.loss.baseline=mean"])
     with pytest.raises(RecipeError, match="temperature"):
-        SelfCriticalObjective(REFERENCES, RULES, temperature=0.0)
+        load_recipe(SELF_CRITICAL, settings=["phases.loss.temperature=0.0"])

@@ -25,16 +25,18 @@ class Nothing:
         raise AssertionError
 
 
-@pytest.mark.parametrize("tells", [False, True])
-def test_page(tells: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sequence", [False, True])
+def test_page(sequence: bool, tmp_path: Path) -> None:
     records = []
     for number, labels in enumerate([("dog",), ("cat", "dog"), ("car",), ("bus",)]):
         Image.new("RGB", (40, 30), (60 * number, 0, 0)).save(tmp_path / f"{number}.png")
         records.append(Record(str(number), ImageFile(tmp_path / f"{number}.png"), labels=labels, split="test"))
     data = LabelledImages.of(records, Nothing(), VOCABULARY)
     chosen = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
-    sequences = [Decoded(np.flatnonzero(row) + 3, -1.0, np.zeros(row.sum() + 1), -1.0, True) for row in chosen if tells]
-    tagged = TagPredictions(chosen, chosen * 0.8, sequences if tells else None)
+    sequences = [
+        Decoded(np.flatnonzero(row) + 3, -1.0, np.zeros(row.sum() + 1), -1.0, True) for row in chosen if sequence
+    ]
+    tagged = TagPredictions(chosen, chosen * 0.8, sequences if sequence else None)
     history = [{"loss": 1.0, "metrics": {"f1_of_means": 50.0, "train": {"f1_of_means": 60.0}}}] * 2
     out = tmp_path / "out"
     found = write_tag_sheets("try", records, data, tagged, VOCABULARY, history, out)

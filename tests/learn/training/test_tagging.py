@@ -1,13 +1,18 @@
 """From logits and sequences to labels."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from seetell.learn.models.classifier import Classifier
+from seetell.learn.models.inputs import ModelInputs
 from seetell.learn.models.label_sequence import LabelSequence
-from seetell.learn.tasks.tagging.decode import TaggingSettings, TagPredictions, tag
+from seetell.learn.recipes import TaggingDecoding
+from seetell.learn.recipes.model_settings import ClassifierSettings, LabelSequenceSettings
+from seetell.learn.tasks.tagging.decode import TagPredictions, tag
 from seetell.metrics.labels import label_scores
 from seetell.text import LABEL_SPECIALS, Vocabulary
 
@@ -27,7 +32,9 @@ class Rows:
 
 def sequence_model(seed: int = 0) -> tuple[LabelSequence, Rows]:
     torch.manual_seed(seed)
-    model = LabelSequence((4, 4), len(VOCABULARY), nn.Identity(), units=12, label_dimensions=6).eval()
+    model = LabelSequence(
+        LabelSequenceSettings(units=12, label_dimensions=6), ModelInputs(sections=(4, 4), words=len(VOCABULARY))
+    ).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(3)
@@ -36,9 +43,9 @@ def sequence_model(seed: int = 0) -> tuple[LabelSequence, Rows]:
 
 def test_no_label_twice_and_beams_never_below_greedy() -> None:
     model, images = sequence_model()
-    one = tag(model, images, VOCABULARY, TaggingSettings())
+    one = tag(model, images, VOCABULARY, TaggingDecoding())
     assert one.sequences is not None
-    beams = tag(model, images, VOCABULARY, TaggingSettings(beam=4), testing=True)
+    beams = tag(model, images, VOCABULARY, TaggingDecoding(beam=4), testing=True)
     assert beams.sequences is not None
     for alone, best, chosen in zip(one.sequences, beams.sequences, beams.chosen, strict=True):
         assert best.log_probability >= alone.log_probability - 1e-6
@@ -53,7 +60,7 @@ def test_confidences_of_label_sequences_near_the_exact_probability() -> None:
     """With a beam wide enough for all sequences the confidence of a label is its probability."""
     model, images = sequence_model(3)
     images = Rows(images.rows[:2])
-    tagged = tag(model, images, VOCABULARY, TaggingSettings(beam=70), testing=True)  # 65 orders of 4 labels or fewer
+    tagged = tag(model, images, VOCABULARY, TaggingDecoding(beam=70), testing=True)  # 65 orders of 4 labels or fewer
     for row in range(2):
         total, with_label = 0.0, np.zeros(4)
         state = model.start(images.rows[row : row + 1])
@@ -72,16 +79,16 @@ def test_confidences_of_label_sequences_near_the_exact_probability() -> None:
 
 def test_a_most_and_places() -> None:
     model, images = sequence_model()
-    settings = TaggingSettings(maximum=1)
-    few = tag(model, images, VOCABULARY, settings, places=np.array([5, 2]))
+    settings = TaggingDecoding(maximum=1)
+    few = tag(model, images, VOCABULARY, settings, indices=np.array([5, 2]))
     assert few.chosen.shape == (2, 4)
     assert few.chosen.sum(1).max() <= 1
     everything = tag(model, images, VOCABULARY, settings)
     assert np.array_equal(few.chosen, everything.chosen[[5, 2]])
 
 
-def classifier(activation: str = "sigmoid") -> Classifier:
-    model = Classifier(4, 4, nn.Identity(), activation=activation).eval()  # type: ignore[arg-type]
+def classifier(activation: Literal["sigmoid", "softmax"] = "sigmoid") -> Classifier:
+    model = Classifier(ClassifierSettings(activation=activation), ModelInputs(features=4, labels=4)).eval()
     nn.init.eye_(model.output.weight)
     return model
 
@@ -89,14 +96,14 @@ def classifier(activation: str = "sigmoid") -> Classifier:
 def test_classifiers_choose_the_top_or_what_is_over_its_threshold() -> None:
     images = Rows(torch.tensor([[3.0, 2.0, 1.0, 0.0], [-1.0, -2.0, -3.0, -0.5]]))
     model = classifier()
-    top = tag(model, images, VOCABULARY, TaggingSettings(top=2))
+    top = tag(model, images, VOCABULARY, TaggingDecoding(top=2))
     assert top.chosen.tolist() == [[True, True, False, False], [True, False, False, True]]
     np.testing.assert_allclose(top.confidence, 1 / (1 + np.exp(-images.rows.numpy())), rtol=1e-6)
     model.thresholds.copy_(torch.tensor([0.0, 2.5, -3.5, 0.0]))
-    over = tag(model, images, VOCABULARY, TaggingSettings(choose="thresholds"))
+    over = tag(model, images, VOCABULARY, TaggingDecoding(choose="thresholds"))
     assert over.chosen.tolist() == [[True, False, True, False], [False, False, True, False]]
     assert np.array_equal(over.confidence > 0.5, over.chosen)
-    soft = tag(classifier("softmax"), images, VOCABULARY, TaggingSettings())
+    soft = tag(classifier("softmax"), images, VOCABULARY, TaggingDecoding())
     np.testing.assert_allclose(soft.confidence.sum(1), 1, rtol=1e-6)
 
 

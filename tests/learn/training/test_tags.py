@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from seetell.learn.recipes import Recipe, RecipeError, load
+from seetell.evaluation import EvaluationOptions
+from seetell.learn.recipes import Recipe, RecipeError, load_recipe
+from seetell.learn.tasks import TASKS
 from seetell.learn.tasks.tagging.task import TagTask
 from seetell.learn.training import checkpoints
 from seetell.learn.training.data import TrainingData
-from seetell.learn.training.run import Run, find_task, make_features, open_data, train
-from seetell.progress import SILENT
+from seetell.learn.training.evaluate import evaluate
+from seetell.learn.training.features import make_features, open_data
+from seetell.learn.training.run import Run
+from seetell.learn.training.train import train
 
 DATA = ["scenes:40"]
 SEQUENCES = ["joint", "joint-attn", "init", "init-attn", "seq2seq", "seq2seq-attn"]
@@ -31,17 +35,17 @@ def small(name: str, *more: str) -> Recipe:
         *(["model.units=16", "model.label_dimensions=12"] if name in SEQUENCES else []),
         *more,
     ]
-    return load(name, dataset="scenes", settings=settings)
+    return load_recipe(name, dataset="scenes", settings=settings)
 
 
-def materials_of(recipe: Recipe) -> TrainingData:
+def training_data_of(recipe: Recipe) -> TrainingData:
     dataset = open_data(DATA)
     return TrainingData(recipe, dataset, make_features(recipe, dataset, ("train", "val")))
 
 
 def task_of(recipe: Recipe) -> TagTask:
     torch.manual_seed(1)
-    task = find_task("tagging").setup(materials_of(recipe)).task
+    task = TASKS["tagging"].setup(training_data_of(recipe)).task
     assert isinstance(task, TagTask)
     task.begin(recipe.phases[0])
     return task
@@ -65,11 +69,11 @@ def test_stopped_and_resumed_it_is_bit_equal(
     name: str, more: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = small(name, *more)
-    whole = train(recipe, DATA, tmp_path / "whole", accelerator="cpu")
+    whole = train(recipe, DATA, tmp_path / "whole", device="cpu")
     monkeypatch.setattr("seetell.learn.training.loop.SAVE_EVERY", -1.0)  # after every step
     taken = iter(range(1000))
-    train(recipe, DATA, tmp_path / "cut", accelerator="cpu", stop=lambda state: next(taken) == 5)
-    resumed = train(recipe, DATA, tmp_path / "cut", accelerator="cpu", resume=True)
+    train(recipe, DATA, tmp_path / "cut", device="cpu", stop=lambda state: next(taken) == 5)
+    resumed = train(recipe, DATA, tmp_path / "cut", device="cpu", resume=True)
     assert without_time(resumed.history()) == without_time(whole.history())
     for which in ("best", "last"):
         one, other = checkpoints.load(whole.path, which), checkpoints.load(resumed.path, which)
@@ -79,19 +83,19 @@ def test_stopped_and_resumed_it_is_bit_equal(
 
 @pytest.mark.parametrize("name", ["seq2seq", "init-attn", "softmax", "best-tags"])
 def test_the_best_model_scores_what_was_recorded(name: str, tmp_path: Path) -> None:
-    run = train(small(name), DATA, tmp_path / "run", accelerator="cpu")
+    run = train(small(name), DATA, tmp_path / "run", device="cpu")
     best = max(run.history(), key=lambda record: record["score"])
     assert best["score"] == best["metrics"]["f1_of_means"]
     assert best["metrics"]["train"].keys() == {"precision", "recall", "f1_of_means"}
-    training_data = run.training_data(DATA, "val", root=None, progress=SILENT)
-    result = find_task("tagging").evaluate(run, training_data, "val", {})
-    assert result["images"] == 4
-    assert result["metrics"] == pytest.approx({k: v for k, v in best["metrics"].items() if k != "train"})
+    result = evaluate(run, DATA, "val")
+    assert result.images == 4
+    assert [each.image for each in result.predictions] == [each.key for each in open_data(DATA).split("val")]
+    assert result.metrics == pytest.approx({k: v for k, v in best["metrics"].items() if k != "train"})
     if name in SEQUENCES:
-        assert result["protocol"] == "greedy, no label twice"
-        beams = find_task("tagging").evaluate(run, training_data, "val", {"beam": 3, "sheet": tmp_path / "sheets"})
+        assert result.protocol == "greedy, no label twice"
+        beams = evaluate(run, DATA, "val", EvaluationOptions(beam=3, sheet=tmp_path / "sheets"))
         assert (tmp_path / "sheets" / "tags.html").exists()
-        assert beams["protocol"].startswith("beam 3")
+        assert beams.protocol.startswith("beam 3")
     assert Run.open(run.path).vocabulary == run.vocabulary
 
 
@@ -118,7 +122,7 @@ def test_the_loss_falls(name: str) -> None:
 def test_the_network_is_trained_along_with_the_model(name: str, tmp_path: Path) -> None:
     recipe = small(name, "encoder.train=true", "encoder.augment=true", "phases.epochs=1", "encoder.learning_rate=0.01")
     before = task_of(recipe).model.transform.state_dict()
-    run = train(recipe, DATA, tmp_path, accelerator="cpu")
+    run = train(recipe, DATA, tmp_path, device="cpu")
     after = run.model().transform.state_dict()
     assert before.keys() == after.keys()
     assert any(not torch.equal(before[key], after[key]) for key in before if "weight" in key)
@@ -126,7 +130,7 @@ def test_the_network_is_trained_along_with_the_model(name: str, tmp_path: Path) 
 
 def test_later_stages_are_trained_with_the_model(tmp_path: Path) -> None:
     recipe = small("best-tags", *LATER)
-    before, after = task_of(recipe).model.transform, train(recipe, DATA, tmp_path, accelerator="cpu").model().transform
+    before, after = task_of(recipe).model.transform, train(recipe, DATA, tmp_path, device="cpu").model().transform
     trained = [name for name, _ in before.encoder.named_parameters() if name.endswith("weight")]
     assert trained
     for name in trained:
@@ -134,10 +138,10 @@ def test_later_stages_are_trained_with_the_model(tmp_path: Path) -> None:
 
 
 def test_thresholds_are_those_of_the_validation_split_and_travel_with_the_model(tmp_path: Path) -> None:
-    run = train(small("best-tags"), DATA, tmp_path, accelerator="cpu")
+    run = train(small("best-tags"), DATA, tmp_path, device="cpu")
     thresholds = run.model().thresholds
     assert len(thresholds.unique()) > 1
-    top = train(small("bce"), DATA, tmp_path / "top", accelerator="cpu")
+    top = train(small("bce"), DATA, tmp_path / "top", device="cpu")
     assert not top.model().thresholds.any()
 
 
@@ -156,6 +160,6 @@ def test_settings_that_are_not_there_are_refused(setting: str) -> None:
 def test_published_figures_are_those_of_the_table() -> None:
     """F1 is that of mean precision and recall, but for rounding (WARP's is 60.6 by its own P and R)."""
     for name in [*SEQUENCES, "softmax", "warp", "bce"]:
-        table = load(name).published["coco"]
+        table = load_recipe(name).published["coco"]
         p, r = table["precision"], table["recall"]
         assert table["f1_of_means"] == pytest.approx(2 * p * r / (p + r), abs=0.12), name

@@ -23,7 +23,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     real = module.train
 
     def watched(recipe, *arguments, **options):  # type: ignore[no-untyped-def]
-        tried.append((recipe.model["dimensions"], recipe.phases[0].learning_rate))
+        tried.append((recipe.model.dimensions, recipe.phases[0].learning_rate))
         return real(recipe, *arguments, **options)
 
     monkeypatch.setattr(module, "train", watched)

@@ -43,7 +43,7 @@ def test_the_same_caption_for_most_images_is_degenerate() -> None:
     word = degenerate(same + [["dog"]] * 5)
     assert word is not None
     assert "12 of 17 images have the same caption, “a man in a red shirt”" in word
-    assert "prepared otherwise than in training" in word
+    assert "prepared differently than in training" in word
     assert "collapsed" in word
 
 

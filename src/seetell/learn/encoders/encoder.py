@@ -1,4 +1,4 @@
-"""An encoder: a network of timm's with its weights, the preparation it needs, and the layouts it gives."""
+"""An encoder: a timm network with its weights, its preparation, and its feature layouts."""
 
 import copy
 import hashlib
@@ -28,7 +28,7 @@ class Encoder(nn.Module):
 
     Args:
         network: a timm network without classifier.
-        name: what the network and its weights are called.
+        name: of the network and its weights.
         notes: what a user should know about the weights.
 
     Example:
@@ -43,7 +43,7 @@ class Encoder(nn.Module):
         self.network = network.eval()
         self.name = name
         self.notes = notes
-        self._fingerprint = ""  # kept only where folding has changed the weights it is made of
+        self._fingerprint = ""  # set only where folding has changed the weights
 
     @classmethod
     def load(cls, name: str, *, weights: str | None = None, device: str | torch.device = "cpu") -> "Encoder":
@@ -51,7 +51,7 @@ class Encoder(nn.Module):
 
         Args:
             name: `NETWORK` or `NETWORK@WEIGHTS`, as `weights.py` explains.
-            weights: instead of what stands after the @: `package`, `hub`, `random` or a path.
+            weights: instead of the part after the @: `package`, `hub`, `random` or a path.
             device: where it is to run.
         """
         parsed = EncoderName.parse(name)
@@ -93,11 +93,11 @@ class Encoder(nn.Module):
         return self.layout_specs([layout])[layout]
 
     def layout_specs(self, layouts: Sequence[str], size: int | None = None) -> dict[str, LayoutSpec]:
-        """The same for several layouts, for squares of another `size` if told."""
+        """The same for several layouts, and optionally for squares of another `size`."""
         return self.replica().eval().reader(layouts).describe(self._blank(size))
 
     def preparation(self, crops: Crops = "centre", *, view: str = "centre", size: int = 0) -> Preparation:
-        """How images must be prepared for the network's weights, as timm papers it.
+        """How images must be prepared for the network's weights, as timm documents it.
 
         Ten crops are cut from an image squashed to a square (256 × 256 for VGG), as Vilalta et al. do, so that
         together they see all of it.
@@ -116,7 +116,7 @@ class Encoder(nn.Module):
         size = size or int(config["input_size"][-1])
         squash = crops == "ten" or view == "whole" or config.get("crop_mode") == "squash"
         mean, std = config["mean"], config["std"]
-        if self.name.architecture in PACKAGES:  # the original's scale from −1 to 1, whatever timm's tag says
+        if self.name.architecture in PACKAGES:  # the original scale from −1 to 1, regardless of timm's tag
             mean = std = (0.5, 0.5, 0.5)
         return Preparation(
             size=size,
@@ -137,7 +137,7 @@ class Encoder(nn.Module):
             return find_taps(network, lambda: network.forward_head(network.forward_features(pixels), pre_logits=True))
 
     def for_inference(self) -> "Encoder":
-        """A copy that only runs: batch normalisations folded, memory laid out as convolutions like it best."""
+        """A copy for inference: batch normalisations folded, and the memory format that suits convolutions."""
         fingerprint, taps = self.fingerprint(), self.taps
         encoder = copy.deepcopy(self).eval().requires_grad_(False)
         blank = self._blank()
@@ -150,16 +150,16 @@ class Encoder(nn.Module):
         if not fold_batch_norms(encoder.network, taps, run):
             encoder = copy.deepcopy(self).eval().requires_grad_(False)
         encoder._fingerprint = fingerprint
-        encoder.__dict__["taps"] = taps  # the names stay, but a folded normalisation is not found as one any more
+        encoder.__dict__["taps"] = taps  # the names stay valid, but a folded normalisation is no longer found
         return encoder.to(memory_format=torch.channels_last)
 
     def replica(self) -> "Encoder":
-        """A copy that shares the weights: for another thread, as a network being read serves one pass at a time."""
+        """A copy that shares the weights, for another thread: a network serves one pass at a time."""
         shared: dict[int, Any] = {id(tensor): tensor for tensor in (*self.parameters(), *self.buffers())}
         return copy.deepcopy(self, shared)
 
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that change with the architecture and with any weight."""
+        """16 hexadecimal digits that change with the architecture and any weight."""
         if self._fingerprint:
             return self._fingerprint
         digest = hashlib.sha256(self.name.architecture.encode("utf-8"))
@@ -170,7 +170,7 @@ class Encoder(nn.Module):
         return digest.hexdigest()[:16]
 
     def _blank(self, size: int | None = None) -> Tensor:
-        """One image of nothing, where the network is."""
+        """One blank image on the network's device."""
         size = size or int(self._data_config()["input_size"][-1])
         return torch.zeros(1, 3, size, size, device=next(self.network.parameters()).device)
 

@@ -19,7 +19,7 @@ from seetell.images import Preparation
 from seetell.learn.encoders.encoder import Encoder
 from seetell.learn.encoders.keys import image_keys
 from seetell.learn.encoders.layouts import check_crops, check_layout
-from seetell.learn.encoders.pipeline import Encoded, Pipeline, single_threaded
+from seetell.learn.encoders.pipeline import Encoded, EncodingPipeline, single_threaded
 from seetell.learn.encoders.space import check_space, default_root, size_text
 from seetell.learn.encoders.store import FeatureStore
 from seetell.learn.encoders.store_spec import Precision, StoreSpec
@@ -73,7 +73,7 @@ def encode_dataset(
         preparation: None: the encoder's own, with one crop.
         precision: of the values on disk.
         mirrored: encode the mirrored images, into stores of their own.
-        batch_size, threads, device: see `Pipeline`.
+        batch_size, threads, device: see `EncodingPipeline`.
         progress: also gets a message about the disk space needed, and one if the network can only run slowly.
 
     Example:
@@ -87,15 +87,12 @@ def encode_dataset(
     preparation = preparation or encoder.preparation()
     stores = open_stores(encoder, layouts, root or default_root(), preparation, precision, mirrored=mirrored)
     keys = image_keys(records, progress)
-    pending: dict[str, Record] = {}
-    for record, key in zip(records, keys, strict=True):
-        if isinstance(key, str) and not all(key in store for store in stores.values()):
-            pending.setdefault(key, record)
+    pending = _pending(records, keys, stores)
     _announce(stores, pending, progress)
 
     bad: dict[str, Skipped] = {}
     if pending:
-        pipeline = Pipeline(
+        pipeline = EncodingPipeline(
             encoder,
             layouts,
             preparation,
@@ -105,19 +102,42 @@ def encode_dataset(
             device=device,
             progress=progress,
         )
-        at_once = -(-_IMAGES_PER_COMMIT // pipeline.batch_size)
-        there = len(records) - len(pending)
-        with progress.task("Encoding", total=len(records), unit="images", skipped=there) as task:
-            for commit in _commits(pipeline.run(pending.items()), at_once):
-                for layout, values in commit.values.items():
-                    stores[layout].append(commit.keys, values)
-                bad |= commit.unreadable
-                note = f"{len(bad):,} unreadable" if bad else None
-                task.advance(len(commit.keys) + len(commit.unreadable), note=note)
+        bad = _encode(pipeline, pending, stores, len(records), progress)
     unreadable = tuple(_unreadable(records, keys, bad))
     new = len(pending) - len(bad)
     present = len(records) - len(unreadable) - new
     return EncodingReport(len(records), new, present, unreadable, stores, time.monotonic() - began)
+
+
+def _pending(
+    records: Sequence[Record], keys: Sequence[str | Skipped], stores: Mapping[str, FeatureStore]
+) -> dict[str, Record]:
+    """The images that are missing from some store, by key."""
+    pending: dict[str, Record] = {}
+    for record, key in zip(records, keys, strict=True):
+        if isinstance(key, str) and not all(key in store for store in stores.values()):
+            pending.setdefault(key, record)
+    return pending
+
+
+def _encode(
+    pipeline: EncodingPipeline,
+    pending: Mapping[str, Record],
+    stores: Mapping[str, FeatureStore],
+    total: int,
+    progress: Progress,
+) -> dict[str, Skipped]:
+    """Encode images into the stores; returns those that could not be read."""
+    bad: dict[str, Skipped] = {}
+    at_once = -(-_IMAGES_PER_COMMIT // pipeline.batch_size)
+    with progress.task("Encoding", total=total, unit="images", skipped=total - len(pending)) as task:
+        for commit in _commits(pipeline.run(pending.items()), at_once):
+            for layout, values in commit.values.items():
+                stores[layout].append(commit.keys, values)
+            bad |= commit.unreadable
+            note = f"{len(bad):,} unreadable" if bad else None
+            task.advance(len(commit.keys) + len(commit.unreadable), note=note)
+    return bad
 
 
 def open_stores(

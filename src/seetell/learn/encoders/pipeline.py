@@ -56,7 +56,7 @@ class _Batch:
     unreadable: dict[str, Skipped] = field(default_factory=dict)
 
 
-class Pipeline:
+class EncodingPipeline:
     """Reads, decodes, prepares and encodes images.
 
     Args:

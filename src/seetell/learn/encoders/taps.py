@@ -8,10 +8,10 @@ layers". In VGG that leaves no choice: each layer is followed by its ReLU. For a
 - anything else in between ends the search. The last convolution of a residual block is therefore read normalised,
   before the addition (its activation belongs to the sum), and so is a linear bottleneck, which has no activation;
 - layers come in the order in which the network runs them; one that runs twice counts twice;
-- the classifier is not there: encoders have none.
+- encoders have no classifier.
 
-What follows what is not guessed from names but observed: the network runs once, and a module follows another when it is
-given the very tensor that the other returned, at the same version (so that an addition in place is noticed).
+What follows what is observed, not guessed from names: the network runs once, and a module follows another when it gets
+the same tensor that the other returned, at the same version (so that an in-place addition is noticed).
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ LAYERS = (nn.Conv2d, nn.Linear)
 
 @dataclass(frozen=True, slots=True)
 class Tap:
-    """One layer's place in the `full_network` row.
+    """Where one layer of the `full_network` row is read.
 
     Args:
         layer: the convolution or fully connected layer, as the network calls it.
@@ -50,7 +50,7 @@ class Tap:
 
 @dataclass(slots=True)
 class _Call:
-    """One run of a module, as it was observed."""
+    """One observed run of a module."""
 
     name: str
     module: nn.Module
@@ -64,7 +64,7 @@ class _Call:
 
 
 def find_taps(network: nn.Module, run: Callable[[], object]) -> tuple[Tap, ...]:
-    """Let `run` make one pass through the network, and say where its layers are to be read."""
+    """Where a network's layers are read, found by observing one pass, which `run` makes."""
     calls = _observe(network, run)
     runs = Counter(call.name for call in calls)
     takers = _takers(calls)
@@ -81,14 +81,14 @@ def find_taps(network: nn.Module, run: Callable[[], object]) -> tuple[Tap, ...]:
 
 @contextmanager
 def watching(
-    network: nn.Module, places: Iterable[tuple[str, int]], take: Callable[[int, Tensor], None]
+    network: nn.Module, calls: Iterable[tuple[str, int]], take: Callable[[int, Tensor], None]
 ) -> Iterator[None]:
-    """For one pass: `take(i, output)` as soon as the i-th place, a module and which run of it, has its output.
+    """For one pass: call `take(i, output)` as soon as the i-th call, a module and which run of it, returns.
 
-    At once, because the network may overwrite its own output later in the pass.
+    Immediately, because the network may overwrite its own output later in the pass.
     """
     wanted: dict[str, dict[int, list[int]]] = {}
-    for position, (name, call) in enumerate(places):
+    for position, (name, call) in enumerate(calls):
         wanted.setdefault(name, {}).setdefault(call, []).append(position)
     handles = []
     try:

@@ -1,7 +1,7 @@
 """Fitted transforms of features: standardising, the full-network embedding's three values, principal components.
 
-What is fitted is learned on the training split alone, and travels in the checkpoint and the bundle; the feature store
-only ever holds raw values.
+They are fitted on the training split alone, and stored in the checkpoint and the bundle; the feature store holds raw
+values only.
 """
 
 from collections.abc import Iterable
@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from seetell.errors import SeetellError
 from seetell.learn.encoders.layouts import put_below, taken_apart
 
-_CONSTANT = 1e-9  # a deviation this small beside the mean is rounding
-_FAR = 5.0  # deviations; where few images make up a deviation, one may be a hundred of them away
+_CONSTANT = 1e-9  # a deviation this small relative to the mean is rounding
+_FAR = 5.0  # deviations; a feature that few images have may be a hundred deviations away
 
 
 class Standardise(nn.Module):
@@ -55,7 +55,7 @@ class Standardise(nn.Module):
         return (rows - self.mean) * self.scale
 
     def apply_to(self, rows: NDArray[Any]) -> NDArray[np.float32]:
-        """The same without PyTorch's tensors: rows × features, of any precision, to float32."""
+        """The same for NumPy arrays: rows × features, of any precision, to float32."""
         z: NDArray[np.float32] = (rows.astype(np.float32) - self.mean.numpy()) * self.scale.numpy()
         return z
 
@@ -92,11 +92,11 @@ class FullNetworkTransform(Standardise):
 
 
 class Principal(Standardise):
-    """The directions in which features vary most: standardised, held to ±5, mapped to principal components.
+    """Principal components of standardised features, clipped to ±5.
 
-    Beside them the last features of the row are kept as they are (of `full_network` the last layer's), and both parts
-    are brought to the same length. Tens of thousands of features of all layers become some hundreds that a small
-    dataset does not learn by heart; whitened, those that hardly vary would count as much as the others, and it would.
+    The last features of the row are kept in addition (of `full_network` the last layer's), and both parts are scaled to
+    the same length. Tens of thousands of features of all layers become some hundreds, on which a model overfits less.
+    They are not whitened: features that hardly vary would then count as much as the others.
 
     Args:
         width: how many features a row has.
@@ -115,15 +115,15 @@ class Principal(Standardise):
 
     @classmethod
     def fit(cls, batches: Iterable[NDArray[Any]], **settings: Any) -> Self:
-        """Learn moments and directions; the rows are held in memory, so some thousands are given, not all."""
+        """Learn moments and directions; the rows are kept in memory, so pass some thousands, not all."""
         rows = np.concatenate([np.asarray(batch, np.float32) for batch in batches])
         transform: Self = super().fit([rows], **settings)
-        z = transform._held(torch.from_numpy(rows))
+        z = transform._clipped(torch.from_numpy(rows))
         wanted = transform.components.shape[1]
         if wanted > min(z.shape):
             raise SeetellError(
                 f"{z.shape[0]} rows of {z.shape[1]} features have no {wanted} principal components",
-                remedy="Ask for fewer, or train on more images",
+                remedy="Use fewer (encoder.components), or train on more images",
             )
         # The rows are fewer than the features, so that it is their products that are decomposed.
         values, vectors = torch.linalg.eigh(z @ z.T)
@@ -134,11 +134,11 @@ class Principal(Standardise):
 
     @property
     def width(self) -> int:
-        """How many features it gives."""
+        """The number of output features."""
         return self.components.shape[1] + self.keep
 
     def forward(self, rows: Tensor) -> Tensor:
-        parts = [self._held(rows) @ self.components]
+        parts = [self._clipped(rows) @ self.components]
         if self.keep:
             parts.append(rows[..., -self.keep :])
         length = (self.width / len(parts)) ** 0.5  # the same for both, and values of about one
@@ -148,12 +148,12 @@ class Principal(Standardise):
         values: NDArray[np.float32] = self(torch.from_numpy(rows.astype(np.float32))).numpy()
         return values
 
-    def _held(self, rows: Tensor) -> Tensor:
+    def _clipped(self, rows: Tensor) -> Tensor:
         return super().forward(rows).clamp(-_FAR, _FAR)
 
 
 class LevelsBelow(nn.Module):
-    """The transform of `grid+levels`: the grid as it is, the levels standardised and held to ±5.
+    """The transform of `grid+levels`: the grid unchanged, the levels standardised and clipped to ±5.
 
     Args:
         levels: fitted on the levels, or of their number.

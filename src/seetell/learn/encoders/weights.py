@@ -1,10 +1,9 @@
-"""Networks by name, and where their weights come from: a pip package, a file, timm's hub or, for tests, chance.
+"""Networks by name, and where their weights come from: a pip package, a file, timm's hub or, for tests, random.
 
 An encoder is written `NETWORK` or `NETWORK@WEIGHTS`, where NETWORK is any name that timm knows (with or without one of
 its tags) and WEIGHTS one of
 
-- `package`: an installed pip package; what is used where nothing is said. There are packages for
-  `tf_efficientnet_lite0`, `1` and `2`.
+- `package`: an installed pip package; the default. There are packages for `tf_efficientnet_lite0`, `1` and `2`.
 - a path: a `.safetensors` file, or a `.pth`, `.pt` or `.bin` one, which is read as tensors only and cannot run code
 - `hub`: downloaded by timm, which keeps a copy. The only case in which anything is fetched.
 - `random`: untrained, always the same

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from seetell.errors import SeetellError
-from seetell.evaluation.alike import content_words
+from seetell.evaluation.word_matches import content_words
 from seetell.learn.onnx_graphs import to_onnx
 from seetell.runtime import ImageLike, Model
 

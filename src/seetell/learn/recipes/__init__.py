@@ -16,6 +16,7 @@ All settings are checked when a recipe is read. An error names the setting, the 
 written in. Nothing here imports PyTorch.
 """
 
+from seetell.errors import RecipeError
 from seetell.learn.recipes.decoding import CaptioningDecoding, DecodingSettings, RetrievalDecoding, TaggingDecoding
 from seetell.learn.recipes.layers import BUDGETS, DATASETS, load_recipe, recipe_names
 from seetell.learn.recipes.loss_settings import LossSettings
@@ -24,9 +25,10 @@ from seetell.learn.recipes.recipe import (
     EncoderSettings,
     Phase,
     Recipe,
-    RecipeError,
     TextSettings,
     TrainingSettings,
+    read_loss_settings,
+    read_model_settings,
     read_recipe,
 )
 
@@ -47,6 +49,8 @@ __all__ = [
     "TextSettings",
     "TrainingSettings",
     "load_recipe",
+    "read_loss_settings",
+    "read_model_settings",
     "read_recipe",
     "recipe_names",
 ]

@@ -53,7 +53,7 @@ class ConsensusCaptioner:
             grams = sentences.ngrams(order)
             weight, norm = self._statistics.vectors(grams, order, len(pool))
             vectors = np.zeros((len(pool), len(grams.keys)))
-            vectors[grams.sentence, grams.place] = weight / np.maximum(norm, 1e-12)[grams.sentence]
+            vectors[grams.sentence, grams.index] = weight / np.maximum(norm, 1e-12)[grams.sentence]
             agreement += vectors @ vectors.sum(axis=0)
         return pool[int(agreement.argmax())]
 

@@ -49,7 +49,7 @@ class TrainingData:
         images, pixels.
 
         Args:
-            wanted: what a record needs beside a readable image: `captioned` or `labelled`.
+            wanted: what a record needs in addition to a readable image: `captioned` or `labelled`.
         """
         records = [r for r in self.dataset.split(name) if wanted(r) and r.key in self.features.rows]
         if not records:

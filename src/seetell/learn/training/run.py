@@ -38,9 +38,9 @@ class Run:
         sizes: sizes of the model that depend on the training data.
 
     Example:
-        >>> run = Run.open("runs/captions")
-        >>> run.recipe.name, run.best["score"]
-        ('attend-soft', 21.4)
+        >>> run = Run.open("runs/tags")
+        >>> run.recipe.name, run.finished
+        ('bce', True)
         >>> model = run.model()
     """
 

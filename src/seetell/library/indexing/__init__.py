@@ -1,1 +1,1 @@
-"""Keeping a library current: scan folders, encode new images, write them in batches."""
+"""Indexing: scan → hash → describe → write, as stages that pass messages through bounded queues (`stages.py`)."""

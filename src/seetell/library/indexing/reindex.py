@@ -1,118 +1,134 @@
-"""A library moves to another bundle: the new embeddings are made beside the old ones, which serve until all are there.
+"""Moves a library to another model: its predictions are stored next to the old ones, which are used until the end.
 
-Stopped or killed, it goes on where it was when it is called again with the same bundle.
+Stopped or killed, it resumes where it stopped when it is called again with the same model.
 """
 
 import os
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
-from seetell.library.indexing.pending import PendingFile
-from seetell.library.indexing.update import BATCH
-from seetell.library.records import LibraryImage, Problem, Report
-from seetell.library.storage import store
+from seetell.files import Problem
+from seetell.library.indexing.describing import describe_files
+from seetell.library.indexing.messages import Described, Message, PendingFile, UnreadableFile
+from seetell.library.indexing.reading import hash_file
+from seetell.library.indexing.stages import Stages
+from seetell.library.indexing.writer import BATCH
+from seetell.library.records import LibraryImage, Report
+from seetell.library.storage import rows
 from seetell.library.storage.database import Database
-from seetell.progress import Progress
-from seetell.runtime import Description, Model
+from seetell.progress import Progress, ProgressTask
+from seetell.runtime import Model
 
 
-def move(
+def reindex(
     database: Database, model: Model, progress: Progress, stop: threading.Event, prepare: Callable[[], None]
 ) -> Report:
-    """Tell every image with `model`, and then change over in one step; the caller holds the lock. `prepare` is called
-    before that step, when all is told."""
+    """Describe every image with `model`, then change over in one transaction; the caller holds the library's lock.
+
+    Args:
+        prepare: called when all images are described, before the change.
+    """
     report = Report()
     with database.write() as connection:
-        before = store.bundle_row(connection)
-        number = store.add_bundle(connection, model.manifest, os.path.abspath(model.bundle.path))
-        if before is not None and before.id == number:
-            store.set_meta(connection, "coming", "")
-            _drop_others(connection, number)
+        before = rows.current_model(connection)
+        model_id = rows.add_model(connection, model.manifest, os.path.abspath(model.bundle.path))
+        if before is not None and before.id == model_id:
+            rows.set_meta(connection, "next_model", "")
+            _remove_other_models(connection, model_id)
             return report
-        store.set_meta(connection, "coming", number)
-        total = connection.execute("SELECT count(*) FROM images").fetchone()[0]
-        todo = [
-            row[0]
-            for row in connection.execute(
-                "SELECT id FROM images WHERE id NOT IN (SELECT image FROM told WHERE bundle = ?) ORDER BY id",
-                (number,),
-            )
-        ]
-    under_way: deque[tuple[LibraryImage, PendingFile]] = deque()
-
-    def source() -> Iterator[PendingFile]:
-        for each in todo:
-            if stop.is_set():
-                return
-            with database.read() as connection:
-                image = store.image(connection, each)
-            file = _same_content(image, model.preparation.resize)
-            if file is None:
-                report.problems.append(Problem(image.path, "it is not there, or has changed, and must be indexed anew"))
-                task.advance()
-                continue
-            under_way.append((image, file))
-            yield file
-
-    done: list[tuple[LibraryImage, Description]] = []
-    with progress.task("Reindexing", total=total, unit="images", skipped=total - len(todo)) as task:
-        for said in model.describe(source()):
-            image, _ = under_way.popleft()
-            if said.error is None:
-                done.append((image, said))
-            else:
-                report.problems.append(Problem(image.path, said.error.problem))
-                task.advance()
-            if len(done) >= BATCH:
-                task.advance(_write(database, number, done, report))
-        task.advance(_write(database, number, done, report))
+        rows.set_meta(connection, "next_model", model_id)
+        (total,) = connection.execute("SELECT count(*) FROM images").fetchone()
+        query = "SELECT id FROM images WHERE id NOT IN (SELECT image FROM predictions WHERE model = ?) ORDER BY id"
+        ids = [row[0] for row in connection.execute(query, (model_id,))]
+    with progress.task("Reindexing", total=total, unit="images", skipped=total - len(ids)) as task:
+        writer = _PredictionWriter(database, model_id, report, task)
+        with Stages(unchanged_files(database, ids, stop), partial(describe_files, model), stop) as outcomes:
+            for outcome in outcomes:
+                writer.add(outcome)
+        writer.write()
     if not stop.is_set():
         prepare()
     report.stopped = stop.is_set()
     if not report.stopped:
-        report.forgotten = _change_over(database, number)
+        report.removed = _change_over(database, model_id)
     return report
 
 
-def _write(database: Database, number: int, done: list[tuple[LibraryImage, Description]], report: Report) -> int:
-    with database.write() as connection:
-        for image, said in done:
-            store.add_told(connection, image.id, number, said)
-    count = len(done)
-    report.told += count
-    done.clear()
-    return count
+def unchanged_files(database: Database, ids: Sequence[int], stop: threading.Event) -> Iterator[Message]:
+    """The producing stage: for each image, a file that still has its content."""
+    for image_id in ids:
+        if stop.is_set():
+            return
+        with database.read() as connection:
+            image = rows.image(connection, image_id)
+        file = _same_content(image)
+        yield file or UnreadableFile(image.path, 0, 0, "it is missing or has changed, and must be indexed again")
 
 
-def _change_over(database: Database, number: int) -> int:
-    """From one moment to the next, everything is the new bundle's. Images that it could not see are let go, and are
-    new when they are found again."""
+class _PredictionWriter:
+    """Writes the predictions of the new model, each batch in one transaction."""
+
+    def __init__(self, database: Database, model: int, report: Report, task: ProgressTask) -> None:
+        self._database, self._model, self._report, self._task = database, model, report, task
+        self._described: list[Described] = []
+
+    def add(self, outcome: object) -> None:
+        if isinstance(outcome, UnreadableFile):
+            self._add_problem(outcome.path, outcome.reason)
+        elif isinstance(outcome, Described):
+            if outcome.reason is not None:
+                self._add_problem(outcome.file.path, outcome.reason)
+            else:
+                self._described.append(outcome)
+        if len(self._described) >= BATCH:
+            self.write()
+
+    def write(self) -> None:
+        described, self._described = self._described, []
+        written = 0
+        with self._database.write() as connection:
+            for each in described:
+                row = connection.execute("SELECT id FROM images WHERE hash = ?", (each.file.hash,)).fetchone()
+                if row is not None:
+                    rows.add_prediction(connection, row[0], self._model, each.description)
+                    written += 1
+        self._report.indexed += written
+        self._task.advance(len(described))
+
+    def _add_problem(self, path: str, reason: str) -> None:
+        self._report.problems.append(Problem(path, reason))
+        self._task.advance()
+
+
+def _change_over(database: Database, model: int) -> int:
+    """Use the new model from now on. Images that it could not read are removed, and are new when they are found again.
+
+    Returns:
+        How many files were removed.
+    """
     with database.write() as connection:
-        gone = connection.execute(
-            "DELETE FROM files WHERE image NOT IN (SELECT image FROM told WHERE bundle = ?)", (number,)
+        removed = connection.execute(
+            "DELETE FROM files WHERE image NOT IN (SELECT image FROM predictions WHERE model = ?)", (model,)
         ).rowcount
-        store.set_meta(connection, "bundle", number)
-        store.set_meta(connection, "coming", "")
-        store.set_meta(connection, "index", "")
-        _drop_others(connection, number)
-        store.forget_orphans(connection)
-        ids = [row[0] for row in connection.execute("SELECT id FROM images")]
-        for begin in range(0, len(ids), 1_000):
-            store.refresh(connection, ids[begin : begin + 1_000], number)
-    return int(gone)
+        rows.set_meta(connection, "model", model)
+        rows.set_meta(connection, "next_model", "")
+        rows.set_meta(connection, "index", "")
+        _remove_other_models(connection, model)
+        rows.remove_orphans(connection)
+        rows.refresh_all(connection, model)
+    return int(removed)
 
 
-def _drop_others(connection: store.Connection, number: int) -> None:
-    connection.execute("DELETE FROM told WHERE bundle != ?", (number,))
-    connection.execute("DELETE FROM bundles WHERE id != ?", (number,))
+def _remove_other_models(connection: rows.Connection, model: int) -> None:
+    connection.execute("DELETE FROM predictions WHERE model != ?", (model,))
+    connection.execute("DELETE FROM models WHERE id != ?", (model,))
 
 
-def _same_content(image: LibraryImage, at_least: int) -> PendingFile | None:
+def _same_content(image: LibraryImage) -> PendingFile | None:
     for path in image.files:
-        file = PendingFile(path, at_least)
         try:
-            file.take_hash()
+            file = hash_file(path)
         except OSError:
             continue
         if file.hash.hex() == image.hash:

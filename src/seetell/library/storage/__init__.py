@@ -1,1 +1,1 @@
-"""The library on disk: its database, edits and repair."""
+"""The library on disk: database, schema and migration, edits, integrity and repair."""

@@ -1,6 +1,7 @@
-"""The library's database: its tables, a connection a thread, and SQLite's complaints in plain words.
+"""The library's SQLite database: one connection per thread, and SQLite's errors as `LibraryError`s.
 
-Write-ahead logging lets many read while one writes; a transaction is whole or absent, whatever happens to the process.
+Write-ahead logging lets many threads and processes read while one writes. A transaction is written whole or not at
+all, whatever happens to the process.
 """
 
 import contextlib
@@ -10,54 +11,26 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
-from seetell.library.records import DamagedError, LibraryError
+from seetell.errors import LibraryError
+from seetell.library.records import DamagedError
+from seetell.library.storage import migration, schema
+from seetell.library.storage.lock import index_lock
 
-FORMAT = 1
 NAME = "library.db"
-
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE folders (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE bundles (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL UNIQUE, name TEXT NOT NULL, place TEXT NOT NULL,
-    kinds TEXT NOT NULL, similarity TEXT, dimensions INTEGER, calibration TEXT
-);
--- An image is a content; `look` is its difference hash, `description` what the file itself says.
-CREATE TABLE images (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, hash BLOB NOT NULL UNIQUE, width INTEGER NOT NULL, height INTEGER NOT NULL,
-    bytes INTEGER NOT NULL, taken REAL NOT NULL, look INTEGER NOT NULL, description TEXT NOT NULL
-);
-CREATE INDEX images_by_time ON images (taken);
--- A file holds an image, or there is a reason why it does not.
-CREATE TABLE files (
-    path BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
-    image INTEGER REFERENCES images (id), reason TEXT, CHECK ((image IS NULL) = (reason IS NOT NULL))
-);
-CREATE INDEX files_by_image ON files (image);
--- What a bundle says of an image; `seq` only ever grows, so that new rows are found without looking at old ones.
-CREATE TABLE told (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, image INTEGER NOT NULL REFERENCES images (id) ON DELETE CASCADE,
-    bundle INTEGER NOT NULL REFERENCES bundles (id), caption TEXT NOT NULL, tags TEXT NOT NULL, vector BLOB,
-    UNIQUE (image, bundle)
-);
--- What people wrote, by content: it outlives the image, and comes back with it.
-CREATE TABLE edits (hash BLOB PRIMARY KEY, caption TEXT, tags TEXT) WITHOUT ROWID;
-CREATE TABLE descriptions (hash BLOB PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
--- Made from the above: tags that count, and words that are searched (people's in `said`, the model's in `told`).
-CREATE TABLE tags (
-    image INTEGER NOT NULL, label TEXT NOT NULL, confidence REAL NOT NULL, PRIMARY KEY (image, label)
-) WITHOUT ROWID;
-CREATE INDEX tags_by_label ON tags (label);
-CREATE VIRTUAL TABLE words USING fts5 (said, told, tokenize = 'porter unicode61 remove_diacritics 2');
-"""
+_MIGRATION_WAIT = 2.0  # seconds
 
 
 class _Connection(sqlite3.Connection):
-    """One that can be referred to weakly, so that it goes with its thread."""
+    """A connection that allows weak references, so that it is closed with its thread."""
 
 
 class Database:
-    """The file `library.db` in a library's folder; made when it is not there and `create` says so."""
+    """The file `library.db` in a library's folder.
+
+    Args:
+        folder: of the library.
+        create: make the database if there is none.
+    """
 
     def __init__(self, folder: Path, *, create: bool = True) -> None:
         self.path = folder / NAME
@@ -67,20 +40,31 @@ class Database:
         if not self.path.is_file():
             if not create:
                 raise LibraryError(
-                    "there is no library here", where=str(folder), remedy="Make one: seetell index FOLDER --library L"
+                    "there is no library here",
+                    where=str(folder),
+                    remedy="Create one: seetell index FOLDER --library PATH",
                 )
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise LibraryError(f"the library cannot be made: {error.strerror}", where=str(folder)) from None
-        with plainly(self.path):
-            self._prepare()
+                raise LibraryError(f"the library cannot be created: {error.strerror}", where=str(folder)) from None
+        try:
+            with translated_errors(self.path):
+                self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the library."""
+        return self.path.parent
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """This thread's own."""
+        """The connection of the calling thread."""
         if self._closed:
-            raise LibraryError("the library is closed", where=str(self.path.parent))
+            raise LibraryError("the library is closed", where=str(self.folder), remedy="Open it again")
         known: _Connection | None = getattr(self._threads, "connection", None)
         if known is None:
             known = self._threads.connection = connect(self.path)
@@ -89,10 +73,10 @@ class Database:
 
     @contextlib.contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A view of the database that does not change while it is used."""
-        with plainly(self.path):
+        """A snapshot of the database, unchanged for the duration of the block."""
+        with translated_errors(self.path):
             connection = self.connection
-            if connection.in_transaction:  # inside another
+            if connection.in_transaction:  # nested
                 yield connection
                 return
             connection.execute("BEGIN")
@@ -103,8 +87,8 @@ class Database:
 
     @contextlib.contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """All that is written inside, or nothing of it."""
-        with plainly(self.path):
+        """A transaction: everything written in the block is kept, or nothing if it raises."""
+        with translated_errors(self.path):
             connection = self.connection
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -116,13 +100,14 @@ class Database:
                 raise
 
     def check(self) -> None:
-        """Raise `DamagedError` if the file is not whole."""
-        with plainly(self.path):
+        """Raise `DamagedError` if the file is damaged."""
+        with translated_errors(self.path):
             (found,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise damaged(self.path)
 
     def close(self) -> None:
+        """Close the connections of all threads."""
         self._closed = True
         for connection in list(self._open):
             with contextlib.suppress(sqlite3.Error):
@@ -130,31 +115,36 @@ class Database:
 
     def _prepare(self) -> None:
         connection = self.connection
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if not tables:
+        if self._is_empty():
             with self.write():
-                # Another process may have been here since.
-                if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-                    for statement in _SCHEMA.split(";\n"):
-                        connection.execute(statement)
-                    connection.execute("INSERT INTO meta VALUES ('format', ?)", (str(FORMAT),))
-        row = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
-        if row is None:
+                if self._is_empty():  # another process may have been faster
+                    schema.create(connection)
+        version = schema.read_format(connection)
+        if version in migration.STEPS:
+            # Not while a process of the earlier version is indexing; another one may be migrating it as well.
+            with index_lock(self.folder, wait=_MIGRATION_WAIT), self.write():
+                migration.migrate(connection, schema.read_format(connection))
+            version = schema.read_format(connection)
+        if not version:
             raise damaged(self.path)
-        if row[0] != str(FORMAT):
+        if version != str(schema.FORMAT):
             raise LibraryError(
-                f"this library has format {row[0]}, and this seetell reads {FORMAT}",
-                where=str(self.path.parent),
-                remedy="Get a newer seetell: pip install --upgrade seetell",
+                f"this library has format {version}, and this version of seetell reads formats up to {schema.FORMAT}",
+                where=str(self.folder),
+                remedy="Upgrade it: pip install --upgrade seetell",
             )
+
+    def _is_empty(self) -> bool:
+        return not self.connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
 
 
 def connect(path: Path) -> _Connection:
+    """Open a database file."""
     connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False, factory=_Connection)
     try:
-        connection.execute("PRAGMA page_size = 16384")  # of a new one: several embeddings fit into a page
+        connection.execute("PRAGMA page_size = 16384")  # of a new file: several embeddings fit into a page
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")  # what was reported as done survives a power cut, too
+        connection.execute("PRAGMA synchronous = FULL")  # what was reported as done also survives a power failure
         connection.execute("PRAGMA wal_autocheckpoint = 250")  # pages: 4 MB of log
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA temp_store = MEMORY")
@@ -165,6 +155,7 @@ def connect(path: Path) -> _Connection:
 
 
 def damaged(path: Path) -> DamagedError:
+    """The error for a damaged database."""
     return DamagedError(
         "the library's database is damaged",
         where=str(path),
@@ -173,30 +164,29 @@ def damaged(path: Path) -> DamagedError:
 
 
 @contextlib.contextmanager
-def plainly(path: Path) -> Iterator[None]:
-    """SQLite's errors as a `LibraryError` that says what to do."""
+def translated_errors(path: Path) -> Iterator[None]:
+    """Raise SQLite's errors as `LibraryError`s that name the remedy."""
     try:
         yield
     except sqlite3.Error as error:
-        code, where = getattr(error, "sqlite_errorcode", 0) & 0xFF, str(path)
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "no such table" in str(error):
             raise damaged(path) from error
-        if code == sqlite3.SQLITE_FULL:
-            raise LibraryError(
-                "the disk is full", where=where, remedy="Free some space and run it again: what is finished is kept"
-            ) from error
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise LibraryError(
-                "another program has been writing to this library for a minute", where=where, remedy="Try again later"
-            ) from error
-        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
-            raise LibraryError(
-                "the library cannot be opened for writing", where=where, remedy="Look at the permissions of its folder"
-            ) from error
-        if code == sqlite3.SQLITE_IOERR:
-            raise LibraryError(
-                "the disk does not read or write as it should",
-                where=where,
-                remedy="Look at its health, and at its space",
-            ) from error
+        if code in _REMEDIES:
+            problem, remedy = _REMEDIES[code]
+            raise LibraryError(problem, where=str(path), remedy=remedy) from error
         raise
+
+
+_BUSY = ("another program has been writing to this library for a minute", "Try again later")
+_NOT_WRITABLE = ("the library cannot be opened for writing", "Check the permissions of its folder")
+_REMEDIES = {
+    sqlite3.SQLITE_FULL: ("the disk is full", "Free some space and run it again: finished work is kept"),
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_READONLY: _NOT_WRITABLE,
+    sqlite3.SQLITE_CANTOPEN: _NOT_WRITABLE,
+    sqlite3.SQLITE_PERM: _NOT_WRITABLE,
+    sqlite3.SQLITE_AUTH: _NOT_WRITABLE,
+    sqlite3.SQLITE_IOERR: ("reading from or writing to the disk failed", "Check the disk and its free space"),
+}

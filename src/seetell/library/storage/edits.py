@@ -1,5 +1,7 @@
-"""What people write about images: captions, tags, descriptions. It is kept by content, in the database and, a line
-each, in a plain file beside it, so that no damage to the database can lose it.
+"""What people write about images: captions, tags, descriptions.
+
+It is stored by content, in the database and also in a journal, a plain JSON lines file in the library's folder, so that
+no damage to the database can lose it.
 """
 
 import contextlib
@@ -7,102 +9,111 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
 from pathlib import Path
 
+from seetell.errors import LibraryError
 from seetell.images.metadata import LONGEST, plain
-from seetell.library.records import LibraryError, LibraryImage
-from seetell.library.storage import store
+from seetell.library.records import LibraryImage
+from seetell.library.storage import rows
 from seetell.library.storage.database import Database
 
 JOURNAL = "edits.jsonl"
-MOST_TAGS, LONGEST_TAG = 200, 100
-SAME_LOOK = 2  # bits of 64 by which an image's difference hash may change when its file is written again
+MAX_TAGS, MAX_TAG_LENGTH = 200, 100
+SAME_LOOK_BITS = 2  # of 64 bits by which the difference hash may change when a file is saved again
 
 
-class Keep:
-    """Says that something is to stay as it is."""
+class Unchanged(Enum):
+    """The type of `UNCHANGED`."""
+
+    UNCHANGED = "unchanged"
+
+    def __repr__(self) -> str:
+        return "UNCHANGED"
 
 
-KEEP = Keep()
+UNCHANGED = Unchanged.UNCHANGED
+"""The default of `Library.edit`: leave the caption or the tags as they are."""
 
 
 def edit(
-    database: Database, number: int, caption: str | Keep | None, tags: Sequence[str] | Keep | None
+    database: Database, image_id: int, caption: str | Unchanged | None, tags: Sequence[str] | Unchanged | None
 ) -> LibraryImage:
-    """Set what a person says; None, or a caption without a word in it, gives the model's back."""
+    """Set a person's caption or tags; None or an empty caption restores the model's."""
     with database.write() as connection:
-        before = store.image(connection, number)
+        before = rows.image(connection, image_id)
         digest = bytes.fromhex(before.hash)
         row = connection.execute("SELECT caption, tags FROM edits WHERE hash = ?", (digest,)).fetchone()
         new_caption, new_tags = row or (None, None)
-        if not isinstance(caption, Keep):
+        if not isinstance(caption, Unchanged):
             new_caption = plain(caption or "")[:LONGEST] or None
-        if not isinstance(tags, Keep):
-            new_tags = None if tags is None else json.dumps(_tidy(tags), ensure_ascii=False)
+        if not isinstance(tags, Unchanged):
+            new_tags = None if tags is None else json.dumps(_cleaned(tags), ensure_ascii=False)
         _put(connection, digest, new_caption, new_tags)
-        # In the journal first: if that fails, nothing is said to be kept.
-        append(database.path.parent, [{"hash": before.hash, "caption": new_caption, "tags": new_tags}])
-        store.refresh(connection, [number])
-        return store.image(connection, number)
+        # The journal first: if it cannot be written, the edit fails as a whole.
+        append(database.folder, [{"hash": before.hash, "caption": new_caption, "tags": new_tags}])
+        rows.refresh(connection, [image_id])
+        return rows.image(connection, image_id)
 
 
-def describe(database: Database, texts: dict[int, str]) -> None:
-    """Set the imported descriptions of images."""
+def set_descriptions(database: Database, texts: dict[int, str]) -> None:
+    """Set the imported descriptions of images, by image id."""
     with database.write() as connection:
         lines = []
-        for number, text in texts.items():
-            row = connection.execute("SELECT hash FROM images WHERE id = ?", (number,)).fetchone()
+        for image_id, text in texts.items():
+            row = connection.execute("SELECT hash FROM images WHERE id = ?", (image_id,)).fetchone()
             text = plain(text)[:LONGEST]
             connection.execute("INSERT OR REPLACE INTO descriptions VALUES (?, ?)", (row[0], text))
             lines.append({"hash": row[0].hex(), "description": text})
-        append(database.path.parent, lines)
-        store.refresh(connection, list(texts))
+        append(database.folder, lines)
+        rows.refresh(connection, list(texts))
 
 
-def follow(folder: Path, connection: sqlite3.Connection, paths: Sequence[str], digest: bytes, look: int) -> None:
-    """A file was written again and looks as before (a program changed its metadata, or turned nothing but a knob): what
-    people said of the old content goes for the new one, too, unless they said something of that already."""
-    for path in paths:
-        row = connection.execute(
-            "SELECT p.hash, p.look FROM files f JOIN images p ON p.id = f.image WHERE f.path = ? AND p.hash != ?",
-            (os.fsencode(path), digest),
-        ).fetchone()
-        if row is not None and ((row[1] ^ look) & 0xFFFF_FFFF_FFFF_FFFF).bit_count() <= SAME_LOOK:
-            said = connection.execute("SELECT caption, tags FROM edits WHERE hash = ?", (row[0],)).fetchone()
-            told = connection.execute("SELECT text FROM descriptions WHERE hash = ?", (row[0],)).fetchone()
-            if said and connection.execute("INSERT OR IGNORE INTO edits VALUES (?, ?, ?)", (digest, *said)).rowcount:
-                append(folder, [{"hash": digest.hex(), "caption": said[0], "tags": said[1]}])
-            if (
-                told
-                and connection.execute("INSERT OR IGNORE INTO descriptions VALUES (?, ?)", (digest, *told)).rowcount
-            ):
-                append(folder, [{"hash": digest.hex(), "description": told[0]}])
+def carry_over(folder: Path, connection: sqlite3.Connection, path: str, digest: bytes, dhash: int) -> None:
+    """Carry edits over to the new content of a file that looks the same as before.
+
+    A program that writes metadata into a file changes its bytes, but not its pixels. Edits that the new content has
+    already are kept.
+    """
+    row = connection.execute(
+        "SELECT i.hash, i.dhash FROM files f JOIN images i ON i.id = f.image WHERE f.path = ? AND i.hash != ?",
+        (os.fsencode(path), digest),
+    ).fetchone()
+    if row is None or ((row[1] ^ dhash) & 0xFFFF_FFFF_FFFF_FFFF).bit_count() > SAME_LOOK_BITS:
+        return
+    edited = connection.execute("SELECT caption, tags FROM edits WHERE hash = ?", (row[0],)).fetchone()
+    described = connection.execute("SELECT text FROM descriptions WHERE hash = ?", (row[0],)).fetchone()
+    if edited and connection.execute("INSERT OR IGNORE INTO edits VALUES (?, ?, ?)", (digest, *edited)).rowcount:
+        append(folder, [{"hash": digest.hex(), "caption": edited[0], "tags": edited[1]}])
+    insert = "INSERT OR IGNORE INTO descriptions VALUES (?, ?)"
+    if described and connection.execute(insert, (digest, *described)).rowcount:
+        append(folder, [{"hash": digest.hex(), "description": described[0]}])
 
 
-def append(folder: Path, rows: Iterable[dict[str, object]]) -> None:
-    """Write lines to the journal, for good."""
+def append(folder: Path, lines: Iterable[dict[str, object]]) -> None:
+    """Append lines to the journal, and make sure that they have reached the disk."""
     path = folder / JOURNAL
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     try:
         with open(path, "ab") as file:
-            # A line that a full disk or a power cut left unfinished ends here.
+            # Ends a line that a full disk or a power failure left unfinished.
             file.write(b"\n" * (file.tell() > 0) + text.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise LibraryError(f"this cannot be written: {error.strerror}", where=str(path)) from None
+        raise LibraryError(f"this file cannot be written: {error.strerror}", where=str(path)) from None
 
 
 def replay(folder: Path, connection: sqlite3.Connection) -> int:
-    """Put all that the journal holds into the database; how many images it speaks of."""
+    """Write everything in the journal to the database; returns how many images it is about."""
     seen: set[bytes] = set()
-    for row in _journal(folder):
+    for line in _journal(folder):
         with contextlib.suppress(KeyError, TypeError, ValueError, sqlite3.Error):
-            digest = bytes.fromhex(row["hash"])  # type: ignore[arg-type]
-            if "description" in row:
-                connection.execute("INSERT OR REPLACE INTO descriptions VALUES (?, ?)", (digest, row["description"]))
+            digest = bytes.fromhex(line["hash"])  # type: ignore[arg-type]
+            if "description" in line:
+                connection.execute("INSERT OR REPLACE INTO descriptions VALUES (?, ?)", (digest, line["description"]))
             else:
-                _put(connection, digest, row["caption"], row["tags"])
+                _put(connection, digest, line["caption"], line["tags"])
             seen.add(digest)
     return len(seen)
 
@@ -126,8 +137,10 @@ def _put(connection: sqlite3.Connection, digest: bytes, caption: object, tags: o
         connection.execute("INSERT OR REPLACE INTO edits VALUES (?, ?, ?)", (digest, caption, tags))
 
 
-def _tidy(tags: Sequence[str]) -> list[str]:
-    found = list(dict.fromkeys(plain(tag)[:LONGEST_TAG] for tag in tags))
-    if len(found) > MOST_TAGS:
-        raise LibraryError(f"an image may have {MOST_TAGS} tags, not {len(found)}")
+def _cleaned(tags: Sequence[str]) -> list[str]:
+    if isinstance(tags, str):
+        raise LibraryError("tags is a list of tags, not a text", remedy=f"Write tags=[{tags!r}]")
+    found = list(dict.fromkeys(plain(tag)[:MAX_TAG_LENGTH] for tag in tags))
+    if len(found) > MAX_TAGS:
+        raise LibraryError(f"an image can have at most {MAX_TAGS} tags, not {len(found)}")
     return [tag for tag in found if tag]

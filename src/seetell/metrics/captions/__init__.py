@@ -1,4 +1,4 @@
-"""How good captions are: BLEU, ROUGE-L, CIDEr, METEOR; how varied; and whether they depend on the images at all."""
+"""Caption metrics: BLEU, ROUGE-L, CIDEr, METEOR; diversity; and whether captions depend on the images at all."""
 
 from seetell.metrics.captions.accuracy import next_word_accuracy
 from seetell.metrics.captions.cider import Cider, CiderStatistics

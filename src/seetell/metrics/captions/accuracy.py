@@ -1,16 +1,20 @@
-"""Next-word accuracy: how often a captioner that is told the true words so far finds the next one."""
+"""Next-word accuracy: how often a captioner predicts the next word, given the true words before it."""
 
 import numpy as np
 import numpy.typing as npt
 
 
 def next_word_accuracy(predicted: npt.ArrayLike, target: npt.ArrayLike, *, ignore: int) -> float:
-    """The share, in per cent, of places at which the most probable word is the true one.
+    """The percentage of positions at which the most probable word is the true one.
 
     Args:
-        predicted: words (any shape), or scores of all words (that shape and one axis more, the last).
-        target: the true words, the end of the caption among them.
-        ignore: the padding, whose places are left out.
+        predicted: words (any shape), or scores of all words (that shape plus a last axis).
+        target: the true words, including the end of the caption.
+        ignore: the padding token; positions with it do not count.
+
+    Example:
+        >>> next_word_accuracy([4, 5, 2, 0], [4, 6, 2, 0], ignore=0)
+        66.66666666666666
     """
     truth, guess = np.asarray(target), np.asarray(predicted)
     if guess.ndim == truth.ndim + 1:

@@ -8,7 +8,7 @@ reference closest to the candidate (the shorter one of two as close). Counts are
 division. Papineni et al., *BLEU: a method for automatic evaluation of machine translation* (2002). Xu et al. report
 BLEU without BP; most others with it.
 
-The tiny constants are those of pycocoevalcap, whose figures these are.
+The tiny constants are those of pycocoevalcap, so that the values agree.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from seetell.metrics.captions.corpus import ORDERS, Corpus, Integers, places
+from seetell.metrics.captions.corpus import ORDERS, Corpus, Integers, index_of
 
 _SMALL, _TINY = 1e-9, 1e-15
 Floats = npt.NDArray[np.float64]
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Bleu:
-    """BLEU-1…4 in per cent, of the corpus (4,) and of each image (4, P); the same without brevity penalty."""
+    """BLEU-1…4 as percentages, of the corpus (4,) and of each image (4, P), with and without brevity penalty."""
 
     corpus: Floats
     corpus_no_bp: Floats
@@ -33,7 +33,7 @@ class Bleu:
 
 
 def bleu(corpus: Corpus) -> Bleu:
-    """BLEU of every order, of the whole corpus and of every image by itself."""
+    """BLEU of every order, of the whole corpus and of each image."""
     length = corpus.candidates.lengths
     closest = _closest_lengths(corpus)
     correct = np.stack([_clipped_matches(corpus, order) for order in ORDERS])  # (4, P)
@@ -59,7 +59,7 @@ def _closest_lengths(corpus: Corpus) -> Integers:
 def _clipped_matches(corpus: Corpus, order: int) -> Integers:
     """For each image, how many n-grams of its candidate are in a reference."""
     written, wanted = corpus.candidates.ngrams(order), corpus.references.ngrams(order)
-    found, row = written.rows_of(corpus.owner[wanted.sentence], places(wanted.keys, written.keys)[wanted.place])
+    found, row = written.rows_of(corpus.owner[wanted.sentence], index_of(wanted.keys, written.keys)[wanted.index])
     most = np.zeros(len(written.count), dtype=np.int64)
     np.maximum.at(most, row, wanted.count[found])
     return np.bincount(written.sentence, np.minimum(written.count, most), minlength=len(corpus)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""CIDEr: how much a caption agrees with what people wrote, rare phrases counting more than common ones.
+"""CIDEr: the agreement of a caption with its references, where rare phrases count more than common ones.
 
 Every caption becomes four vectors, one for each order n = 1…4, of its n-grams' counts times
 
@@ -6,7 +6,7 @@ Every caption becomes four vectors, one for each order n = 1…4, of its n-grams
 
 For each reference and order the score is the cosine of the two vectors, the candidate's entries cut down to the
 reference's, times exp(−δ² / 2σ²) for lengths that differ by δ (σ = 6); CIDEr is 10 × its mean over orders and
-references: the variant called CIDEr-D, as pycocoevalcap computes it. In per cent here, so a CIDEr of 0.469 is 46.9.
+references: the variant called CIDEr-D, as pycocoevalcap computes it. Here it is a percentage: 0.469 becomes 46.9.
 Vedantam et al., *CIDEr: consensus-based image description evaluation* (2015).
 
 Self-critical training scores thousands of sampled captions a second against references that never change::
@@ -30,9 +30,9 @@ from seetell.metrics.captions.corpus import (
     TokenNumbers,
     Tokens,
     check_references,
-    flat,
+    concatenate,
+    index_of,
     owners,
-    places,
 )
 
 _TWO_SIGMA_SQUARED = 2 * 6.0**2
@@ -40,9 +40,14 @@ Floats = npt.NDArray[np.float64]
 
 
 class CiderStatistics:
-    """In how many images' references every n-gram occurs: what CIDEr weighs n-grams by.
+    """Document frequencies: in how many images' references each n-gram occurs, by which CIDEr weights n-grams.
 
-    Tokens may be words or a vocabulary's numbers, but must be the same kind of thing in all that is scored.
+    Tokens may be words or a vocabulary's numbers, but must be of one kind in everything that is scored.
+
+    Example:
+        >>> statistics = CiderStatistics.of([[["a", "dog"]], [["a", "cat"]]])
+        >>> statistics.images
+        2
     """
 
     def __init__(self, references: Sentences, owner: Integers, numbers: TokenNumbers) -> None:
@@ -51,40 +56,49 @@ class CiderStatistics:
         self._weights: dict[int, tuple[Keys, Floats]] = {}
         for order in ORDERS:
             grams = references.ngrams(order)
-            pairs = np.sort(owner[grams.sentence] * len(grams.keys) + grams.place)
-            pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # an n-gram counts once an image
+            pairs = np.sort(owner[grams.sentence] * len(grams.keys) + grams.index)
+            pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # an n-gram counts once per image
             frequency = np.bincount(pairs % max(1, len(grams.keys)), minlength=len(grams.keys))
             self._weights[order] = grams.keys, np.log(self.images) - np.log(np.maximum(1, frequency))
 
     @classmethod
     def of(cls, references: Sequence[Sequence[Tokens]]) -> "CiderStatistics":
-        """Count the tokenised references of each image."""
+        """Count n-grams.
+
+        Args:
+            references: the tokenised references of each image.
+        """
         check_references(references)
         numbers = TokenNumbers()
-        return cls(Sentences(flat(references), numbers), owners(references), numbers)
+        return cls(Sentences(concatenate(references), numbers), owners(references), numbers)
 
     def vectors(self, grams: Ngrams, order: int, sentences: int) -> tuple[Floats, Floats]:
         """The weight of every row of `grams`, and the length of every sentence's vector."""
         keys, weights = self._weights[order]
-        at = places(grams.keys, keys)
-        idf = np.full(len(at), np.log(self.images))  # one that no reference has weighs as if it occurred once
+        at = index_of(grams.keys, keys)
+        idf = np.full(len(at), np.log(self.images))  # one that no reference has is weighted as if it occurred once
         idf[at >= 0] = weights[at[at >= 0]]
-        weight: Floats = grams.count * idf[grams.place]
+        weight: Floats = grams.count * idf[grams.index]
         return weight, np.sqrt(np.bincount(grams.sentence, weight**2, minlength=sentences))
 
 
 class Cider:
-    """Scores captions against references prepared once.
+    """Scores captions against references that are prepared once.
 
     Args:
         references: the tokenised references of each image.
-        statistics: how common n-grams are; counted in `references` when not given.
+        statistics: how common n-grams are; counted in `references` by default.
+
+    Example:
+        >>> cider = Cider([[["a", "dog", "runs"]], [["a", "cat", "sleeps"]]])
+        >>> cider.scores([["a", "dog", "runs"], ["a", "dog", "runs"]]).round(1)
+        array([750.,   0.])
     """
 
     def __init__(self, references: Sequence[Sequence[Tokens]], statistics: CiderStatistics | None = None) -> None:
         check_references(references)
         numbers = statistics.numbers if statistics is not None else TokenNumbers()
-        sentences, owner = Sentences(flat(references), numbers), owners(references)
+        sentences, owner = Sentences(concatenate(references), numbers), owners(references)
         self._prepare(sentences, owner, statistics or CiderStatistics(sentences, owner, numbers))
 
     @classmethod
@@ -102,14 +116,14 @@ class Cider:
             grams = references.ngrams(order)
             weight, norm = statistics.vectors(grams, order, len(references))
             start = np.searchsorted(grams.sentence, np.arange(len(references) + 1))
-            self._orders[order] = grams.keys, grams.place, weight, norm, start
+            self._orders[order] = grams.keys, grams.index, weight, norm, start
 
     def scores(self, candidates: Sequence[Tokens], images: npt.ArrayLike | None = None) -> Floats:
-        """CIDEr of each candidate, in per cent.
+        """CIDEr of each candidate, as a percentage.
 
         Args:
             candidates: tokenised captions; several may be of one image.
-            images: the image each is of, counted as in `references`; one caption an image when not given.
+            images: the index in `references` of each candidate's image; by default one candidate per image.
         """
         of = np.arange(len(candidates)) if images is None else np.asarray(images, dtype=np.int64)
         if len(of) != len(candidates) or (len(of) and not 0 <= of.min() <= of.max() < len(self._first) - 1):
@@ -133,14 +147,14 @@ class Cider:
         """The clipped cosine of each candidate with each reference it is paired with."""
         written = candidates.ngrams(order)
         mine, my_norm = self.statistics.vectors(written, order, len(candidates))
-        keys, place, weight, norm, start = self._orders[order]
+        keys, index, weight, norm, start = self._orders[order]
         number = start[pair_reference + 1] - start[pair_reference]
         entry = _ranges(start[pair_reference], number)  # the n-grams of every pair's reference
         pair = np.repeat(np.arange(len(pair_candidate)), number)
         if pair_candidate.size < len(self._lengths) // 8:  # a few samples: look up their references' n-grams only
-            at = places(keys[place[entry]], written.keys)
+            at = index_of(keys[index[entry]], written.keys)
         else:
-            at = places(keys, written.keys)[place[entry]]
+            at = index_of(keys, written.keys)[index[entry]]
         known = at >= 0
         entry, pair, at = entry[known], pair[known], at[known]
         found, row = written.rows_of(pair_candidate[pair], at)
@@ -152,11 +166,11 @@ class Cider:
 
 
 def cider(corpus: Corpus) -> Floats:
-    """CIDEr of every image in per cent (the corpus's is their mean), n-grams weighed by this corpus's references."""
+    """CIDEr of each image as a percentage (the corpus score is their mean), n-grams weighted by this corpus."""
     return Cider.of_corpus(corpus).scores_of(corpus.candidates, np.arange(len(corpus)))
 
 
 def _ranges(starts: Integers, lengths: Integers) -> Integers:
-    """start, start + 1, … for every start, so many as its length, one after the other."""
+    """The concatenated ranges of the given starts and lengths."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)

@@ -1,6 +1,6 @@
 """Captions and their references as flat arrays, and n-grams counted in them: what BLEU, ROUGE-L and CIDEr share.
 
-A caption is a sequence of tokens: words, or a vocabulary's numbers (any hashable thing will do). Tokens become small
+A caption is a sequence of tokens: words, or a vocabulary's numbers (anything hashable). Tokens become small
 integers, captions one flat array, and an n-gram a 64-bit key mixed from its tokens. Counting is then sorting. (Two of
 ten million different n-grams share a key with a probability below 1 in 100,000.)
 """
@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 
 
 class TokenNumbers:
-    """Gives every token it meets a number of its own."""
+    """Assigns a number to every distinct token."""
 
     def __init__(self) -> None:
         self._numbers: defaultdict[Hashable, int] = defaultdict(lambda: len(self._numbers))
@@ -35,28 +35,28 @@ class TokenNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Ngrams:
-    """The different n-grams of every sentence: one row each, sorted by sentence, then by place.
+    """The distinct n-grams of every sentence: one row each, sorted by sentence, then by index.
 
-    `place` points into `keys`, the sorted keys of all the n-grams that occur.
+    `index` points into `keys`, the sorted keys of all n-grams that occur.
     """
 
     keys: Keys
     sentence: Integers
-    place: Integers
+    index: Integers
     count: Integers
 
-    def rows_of(self, sentence: Integers, place: Integers) -> tuple[npt.NDArray[np.bool_], Integers]:
-        """Which of these (sentence, place) occur here, and the rows of those that do. A place of -1 never does."""
-        here = self.sentence * len(self.keys) + self.place
-        wanted = sentence * len(self.keys) + place
+    def rows_of(self, sentence: Integers, index: Integers) -> tuple[npt.NDArray[np.bool_], Integers]:
+        """Which of these (sentence, index) pairs occur, and their rows. An index of -1 never occurs."""
+        here = self.sentence * len(self.keys) + self.index
+        wanted = sentence * len(self.keys) + index
         row = np.searchsorted(here, wanted)
-        found = (place >= 0) & (row < len(here))
+        found = (index >= 0) & (row < len(here))
         found[found] = here[row[found]] == wanted[found]
         return found, row[found]
 
 
-def places(keys: Keys, among: Keys) -> Integers:
-    """Where each key stands among others, which are sorted; -1 for one that is not there."""
+def index_of(keys: Keys, among: Keys) -> Integers:
+    """The index of each key among others, which are sorted; -1 for one that is not there."""
     if not len(among):
         return np.full(len(keys), -1)
     at = np.minimum(np.searchsorted(among, keys), len(among) - 1)
@@ -86,15 +86,15 @@ class Sentences:
         number = max(0, len(self.tokens) - order + 1)
         inside = sentence[:number] == sentence[len(self.tokens) - number :]
         keys = _mixed([self.tokens[shift : shift + number][inside] for shift in range(order)])
-        known, place = np.unique(keys, return_inverse=True)
-        # A place is small enough to be packed with the sentence into one integer, a key is not.
-        packed, count = np.unique(sentence[:number][inside] * len(known) + place, return_counts=True)
-        owner, place = np.divmod(packed, max(1, len(known)))
-        return Ngrams(known, owner, place, count.astype(np.int64))
+        known, index = np.unique(keys, return_inverse=True)
+        # An index is small enough to be packed with the sentence into one integer, a key is not.
+        packed, count = np.unique(sentence[:number][inside] * len(known) + index, return_counts=True)
+        owner, index = np.divmod(packed, max(1, len(known)))
+        return Ngrams(known, owner, index, count.astype(np.int64))
 
 
 def _mixed(parts: list[Integers]) -> Keys:
-    """One key from the tokens at each place of an n-gram (the finaliser of splitmix64 after every token)."""
+    """One key from the tokens at each position of an n-gram (the finaliser of splitmix64 after every token)."""
     key = np.zeros(len(parts[0]), dtype=np.uint64)
     for part in parts:
         key = key * np.uint64(0x9E3779B97F4A7C15) + part.astype(np.uint64) + np.uint64(1)
@@ -105,7 +105,7 @@ def _mixed(parts: list[Integers]) -> Keys:
 
 
 class Corpus:
-    """One candidate caption an image, and its references: any number of them, at least one.
+    """One candidate caption per image, and one or more references.
 
     Args:
         candidates: a tokenised caption for each image.
@@ -120,15 +120,15 @@ class Corpus:
             raise SeetellError("there are no captions to score")
         self.numbers = TokenNumbers()
         self.candidates = Sentences(candidates, self.numbers)
-        self.references = Sentences(flat(references), self.numbers)
+        self.references = Sentences(concatenate(references), self.numbers)
         self.owner = owners(references)
 
     def __len__(self) -> int:
         return len(self.candidates)
 
 
-def flat(groups: Sequence[Sequence[Item]]) -> list[Item]:
-    """The members of all groups, one after the other."""
+def concatenate(groups: Sequence[Sequence[Item]]) -> list[Item]:
+    """The members of all groups in one list."""
     return list(chain.from_iterable(groups))
 
 
@@ -142,4 +142,4 @@ def check_references(references: Sequence[Sequence[Tokens]]) -> None:
         if not len(group):
             raise SeetellError(f"image {index} has no reference captions", remedy="Leave it out of the evaluation")
         if isinstance(group, str) or isinstance(group[0], str):
-            raise TypeError("references are lists of tokenised captions, one list an image, not strings")
+            raise TypeError("references are lists of tokenised captions, one list per image, not strings")

@@ -1,4 +1,4 @@
-"""What captions are like, whatever the images show: variety, novelty, length, and whether they are degenerate."""
+"""Properties of captions that do not depend on references: diversity, novelty, length, degeneration."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,12 +10,20 @@ from seetell.metrics.captions.corpus import Sentences, TokenNumbers, Tokens
 
 
 def diversity(captions: Sequence[Tokens], training: Iterable[Tokens] | None = None) -> dict[str, float]:
-    """How varied a set of tokenised captions is.
+    """How diverse a set of tokenised captions is.
+
+    Args:
+        captions: tokenised, one per image.
+        training: the tokenised training captions, for `novel`.
 
     Returns:
-        `vocabulary_used`: how many different words; `mean_length` in words; in per cent: `repeated` (captions that
-        another image has too), `distinct1` and `distinct2` (different words and pairs of words among all of them),
-        and, when the training captions are given, `novel` (captions that are not among those).
+        `vocabulary_used`: the number of different words; `mean_length` in words; as percentages: `repeated` (captions
+        that another image also has), `distinct1` and `distinct2` (different words and bigrams among all of them),
+        and, if the training captions are given, `novel` (captions that are not among them).
+
+    Example:
+        >>> diversity([["a", "dog"], ["a", "dog"], ["a", "cat", "sits"], ["birds"]])["repeated"]
+        50.0
     """
     if not captions:
         raise SeetellError("there are no captions to describe")
@@ -37,11 +45,18 @@ def diversity(captions: Sequence[Tokens], training: Iterable[Tokens] | None = No
 
 
 def degenerate(captions: Sequence[Tokens], *, share: float = 0.5, at_least: int = 10) -> str | None:
-    """Say in words what is wrong with captions that hardly depend on the images; None when nothing is.
+    """Explain what is wrong with captions that hardly depend on the images; None if nothing is.
 
     Args:
-        share: the share of the images from which one and the same caption, or an empty one, is a fault.
+        captions: tokenised, one per image.
+        share: the share of images with the same caption, or an empty one, from which something is wrong.
         at_least: fewer captions than this are too few to judge.
+
+    Example:
+        >>> degenerate([["a", "dog"]] * 20)
+        '20 of 20 images have the same caption, “a dog”: the captions hardly depend on the images. ...
+        >>> degenerate([["a", str(number)] for number in range(20)]) is None
+        True
     """
     if len(captions) < at_least:
         return None
@@ -52,11 +67,11 @@ def degenerate(captions: Sequence[Tokens], *, share: float = 0.5, at_least: int 
     if not commonest:
         return (
             f"The caption of {part} is empty: the model ends before its first word. Likely causes: training has "
-            "collapsed or hardly begun (look at the loss), or beam search without length normalisation."
+            "collapsed or hardly started (look at the loss), or beam search without length normalisation."
         )
-    said = " ".join(map(str, commonest))
+    caption = " ".join(map(str, commonest))
     return (
-        f"{part} have the same caption, “{said}”: the captions hardly depend on the images. Likely causes: images "
-        "prepared otherwise than in training (pixels as 0…255 where 0…1 was learned, or another mean), training that "
-        "has collapsed or hardly begun (look at the loss), or features that do not differ (an encoder without weights)."
+        f"{part} have the same caption, “{caption}”: the captions hardly depend on the images. Likely causes: images "
+        "prepared differently than in training (pixels as 0…255 where 0…1 was learned, or another mean), training that "
+        "has collapsed or hardly started (look at the loss), or equal features (an encoder without weights)."
     )

@@ -1,9 +1,9 @@
-"""METEOR, by the Java program of its authors that pycocoevalcap carries.
+"""METEOR, computed by its authors' Java program, which comes with pycocoevalcap.
 
 Denkowski & Lavie, *Meteor universal: language specific translation evaluation for any target language* (2014).
-The program is started once a session (it reads a large table of paraphrases first, which takes seconds) and is spoken
-to over pipes: one thread writes while this one reads, so that neither side ever waits for the other with a full pipe,
-and a clock ends a program that stops answering.
+The program is started once per session (it first reads a large table of paraphrases, which takes seconds) and
+communicates over pipes: one thread writes while this one reads, so that neither side ever blocks on a full pipe, and a
+timer ends a program that stops answering.
 """
 
 import importlib.util
@@ -25,22 +25,27 @@ _BETWEEN = " ||| "
 
 
 class Meteor:
-    """A running METEOR; use it in a `with` statement, for as many corpora as there are.
+    """A METEOR session, for any number of corpora; use it in a `with` statement.
+
+    Needs Java and the extra `metrics`::
+
+        with Meteor() as meteor:
+            score, per_image = meteor.scores(["a dog runs"], [["a dog is running", "the dog runs"]])
 
     Args:
-        timeout: seconds that one corpus may take, the program's start included.
+        timeout: how many seconds one corpus may take, including the start of the program.
     """
 
     def __init__(self, *, timeout: float = 900) -> None:
         self._timeout = timeout
         command, folder = meteor_command()
-        self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
         try:
             self._process = subprocess.Popen(
-                command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints
+                command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
             )
         except OSError as error:
-            self._complaints.close()
+            self._errors.close()
             raise SeetellError(f"METEOR's Java program cannot be started: {error}", remedy=_REMEDY) from error
 
     def __enter__(self) -> "Meteor":
@@ -53,7 +58,7 @@ class Meteor:
         """End the program."""
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout, self._complaints):
+        for pipe in (self._process.stdin, self._process.stdout, self._errors):
             try:
                 if pipe is not None:
                     pipe.close()
@@ -63,7 +68,12 @@ class Meteor:
     def scores(
         self, candidates: Sequence[str], references: Sequence[Sequence[str]]
     ) -> tuple[float, npt.NDArray[np.float64]]:
-        """METEOR of the corpus and of each image, in per cent, from captions tokenised and joined by spaces."""
+        """METEOR of the corpus and of each image, as percentages.
+
+        Args:
+            candidates: one caption per image, tokenised and joined by spaces.
+            references: the references of each image, likewise.
+        """
         statistics = self._ask(
             [
                 _BETWEEN.join(["SCORE", *map(_line, many), _line(one)])
@@ -109,9 +119,9 @@ class Meteor:
         if not in_time:
             return SeetellError(f"METEOR gave no answer within {self._timeout:g} seconds", remedy=_REMEDY)
         self._process.wait()
-        self._complaints.seek(0)
-        said = self._complaints.read().decode(errors="replace").strip().splitlines()
-        reason = f": {said[0]}" if said else ""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        reason = f": {lines[0]}" if lines else ""
         return SeetellError(f"METEOR's Java program ended with code {self._process.returncode}{reason}", remedy=_REMEDY)
 
 
@@ -119,7 +129,7 @@ _REMEDY = "It needs Java 8 or newer and 2 GB of free memory; all other metrics w
 
 
 def meteor_command() -> tuple[list[str], Path]:
-    """How to start METEOR, and in which folder; raises an error that says what is missing."""
+    """The command that starts METEOR, and its folder; raises an error that names what is missing."""
     package = importlib.util.find_spec("pycocoevalcap")
     if package is None or not package.submodule_search_locations:
         raise MissingExtraError("pycocoevalcap (for METEOR)", extra="metrics")
@@ -129,10 +139,10 @@ def meteor_command() -> tuple[list[str], Path]:
     java = shutil.which("java")
     if java is None:
         raise SeetellError("METEOR needs Java, and there is no `java` on the PATH", remedy=_REMEDY)
-    machine = [java, "-Dfile.encoding=UTF-8", "-Duser.language=en", "-Xmx2G"]  # whatever the user's own settings are
+    machine = [java, "-Dfile.encoding=UTF-8", "-Duser.language=en", "-Xmx2G"]  # independent of the user's locale
     return [*machine, "-jar", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"], jar.parent
 
 
 def _line(caption: str) -> str:
-    """A caption that cannot be mistaken for more than one, or for part of the conversation."""
+    """A caption on one line, without the separator of the protocol."""
     return " ".join(caption.replace("|||", " ").split())

@@ -16,7 +16,7 @@ _BETA_SQUARED = 1.2**2
 
 
 def rouge_l(corpus: Corpus) -> npt.NDArray[np.float64]:
-    """ROUGE-L of every image in per cent (the corpus's is their mean). An empty caption scores 0."""
+    """ROUGE-L of each image as a percentage (the corpus score is their mean). An empty caption scores 0."""
     common = _longest_common_subsequences(corpus)
     precision, recall = np.zeros(len(corpus)), np.zeros(len(corpus))
     # An empty side has nothing in common with any: 0 / 1.
@@ -38,19 +38,19 @@ def _longest_common_subsequences(corpus: Corpus) -> Integers:
     written, wanted = corpus.candidates.tokens.tolist(), corpus.references.tokens.tolist()
     first, from_ = corpus.candidates.starts.tolist(), corpus.references.starts.tolist()
     lengths = []
-    places: dict[int, int] = {}
+    positions: dict[int, int] = {}
     last = -1
     for reference, image in enumerate(corpus.owner.tolist()):
         if image != last:
-            last, places, bit = image, {}, 1
+            last, positions, bit = image, {}, 1
             for token in written[first[image] : first[image + 1]]:
-                places[token] = places.get(token, 0) | bit
+                positions[token] = positions.get(token, 0) | bit
                 bit <<= 1
             full = bit - 1
         row = full
         for token in wanted[from_[reference] : from_[reference + 1]]:
-            if token in places:
-                match = row & places[token]
+            if token in positions:
+                match = row & positions[token]
                 row = (row + match | row - match) & full
         lengths.append((full ^ row).bit_count())
     return np.array(lengths, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""All caption metrics at once, from captions as people write them."""
+"""All caption metrics at once, from untokenised captions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,18 @@ MeteorChoice = Literal["auto"] | bool | Meteor
 
 @dataclass(frozen=True, slots=True)
 class CaptionScores:
-    """The corpus's metrics, each image's own, and what had to be left out and why."""
+    """The scores of a set of captions.
+
+    Args:
+        metrics: of the whole corpus, as percentages.
+        per_image: of each image, in the order of the captions.
+        notes: which metrics were left out, and why.
+
+    Example:
+        >>> scored = score_captions(["a dog"], [["a dog", "the dog"]], meteor=False)
+        >>> sorted(scored.metrics)[:4], scored.notes
+        (['bleu1', 'bleu1_no_bp', 'bleu2', 'bleu2_no_bp'], [])
+    """
 
     metrics: dict[str, float]
     per_image: dict[str, npt.NDArray[np.float64]]
@@ -34,7 +45,16 @@ def caption_scores(
     tokenizer: Tokenizer = ptb,
     meteor: MeteorChoice = "auto",
 ) -> dict[str, float]:
-    """The metrics of a set of captions, in per cent: `score_captions` without the images' own."""
+    """The metrics of a set of captions, as percentages: `score_captions` without the scores of each image.
+
+    Args:
+        candidates, references, tokenizer, meteor: see `score_captions`.
+
+    Example:
+        >>> scores = caption_scores(["a dog runs on grass"], [["a dog runs on the grass"]], meteor=False)
+        >>> round(scores["bleu1"], 1), round(scores["rouge_l"], 1)
+        (81.9, 89.4)
+    """
     return score_captions(candidates, references, tokenizer=tokenizer, meteor=meteor).metrics
 
 
@@ -45,16 +65,21 @@ def score_captions(
     tokenizer: Tokenizer = ptb,
     meteor: MeteorChoice = "auto",
 ) -> CaptionScores:
-    """Score one caption an image against the image's references.
+    """Score one caption per image against the image's references.
 
-    Gives `bleu1…bleu4`, `bleu1_no_bp…bleu4_no_bp` (without brevity penalty), `rouge_l`, `cider`, and `meteor`.
+    Computes `bleu1…bleu4`, `bleu1_no_bp…bleu4_no_bp` (without brevity penalty), `rouge_l`, `cider`, and `meteor`.
 
     Args:
-        candidates: a caption for each image: a list, or a mapping from whatever names the images.
-        references: each image's references: a list in the same order, or a mapping with the same keys.
-        tokenizer: makes words of candidates and references alike.
-        meteor: True insists on METEOR, "auto" takes it where Java and pycocoevalcap are there (a note says why not),
-            False leaves it out; a `Meteor` that is running already is used and left running.
+        candidates: one caption per image: a list, or a mapping from anything that identifies the images.
+        references: the references of each image: a list in the same order, or a mapping with the same keys.
+        tokenizer: splits candidates and references into words.
+        meteor: True requires METEOR, "auto" computes it if Java and pycocoevalcap are installed (a note says why not),
+            False leaves it out; a running `Meteor` is used and left running.
+
+    Example:
+        >>> scored = score_captions({"a.jpg": "a dog"}, {"a.jpg": ["a dog", "the dog"]}, meteor=False)
+        >>> scored.per_image["bleu1"].round(3)
+        array([100.])
     """
     captions, groups = _paired(candidates, references)
     words = [tokenizer(caption) for caption in captions]
@@ -91,7 +116,7 @@ def _meteor(
 def _paired(
     candidates: Mapping[Any, str] | Sequence[str], references: Mapping[Any, Sequence[str]] | Sequence[Sequence[str]]
 ) -> tuple[list[str], list[Sequence[str]]]:
-    """Captions and references in one order."""
+    """Captions and references in the same order."""
     if isinstance(candidates, Mapping) and isinstance(references, Mapping):
         if candidates.keys() != references.keys():
             odd = next(iter(candidates.keys() ^ references.keys()))
@@ -101,5 +126,5 @@ def _paired(
     if isinstance(candidates, Mapping) or isinstance(references, Mapping):
         raise TypeError("give both captions and references as mappings, or both as lists")
     if any(isinstance(group, str) for group in references):
-        raise TypeError("every image needs a list of references, even when it has but one")
+        raise TypeError("every image needs a list of references, even if there is only one")
     return list(candidates), list(references)

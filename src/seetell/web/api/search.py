@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query
 
 import seetell
-from seetell.library import LibraryError
+from seetell.library import Filters, LibraryError
 from seetell.web.api.dependencies import SiteDependency, errors
 from seetell.web.schemas import LibraryResponse, SearchQuery, SearchResponse, TagCountResponse
 from seetell.web.site import Site
@@ -47,7 +47,7 @@ def _summary(site: Site) -> LibraryResponse:
         unreadable=info.unreadable,
         edited=info.edited,
         folders=[presenter.folder(path) for path in info.folders],
-        model=info.bundle,
+        model=info.model,
         kinds=list(info.kinds),
         version=seetell.__version__,
     )
@@ -55,20 +55,21 @@ def _summary(site: Site) -> LibraryResponse:
 
 def _search(site: Site, query: SearchQuery) -> SearchResponse:
     library = site.library
-    like = query.like if not query.upload else site.uploads.embedding(query.upload, library.model.bundle.fingerprint)
+    filters = Filters(query.tag, query.not_tag)
+    like = site.upload_embedding(query.upload) if query.upload else query.like
     if query.upload and like is None:
         raise HTTPException(404, "the uploaded image has expired; upload it again")
     if query.q.strip() or like is not None:
         k = min(query.offset + query.limit + 1, MAX_RESULTS)
-        results = library.search(query.q, like=like, tags=query.tag, not_tags=query.not_tag, k=k)
-        rows = results.rows[query.offset :]
+        found = library.search(query.q, filters, like=like, k=k)
+        hits = found.hits[query.offset :]
     else:
-        results = library.listed(query.offset, query.limit + 1, tags=query.tag, not_tags=query.not_tag)
-        rows = results.rows
+        found = library.browse(filters, offset=query.offset, limit=query.limit + 1)
+        hits = found.hits
     presenter = site.presenter()
     return SearchResponse(
-        results=[presenter.hit(row) for row in rows[: query.limit]],
-        total=library.count(tags=query.tag, not_tags=query.not_tag),
-        has_more=len(rows) > query.limit,
-        unknown_words=list(results.unknown),
+        results=[presenter.hit(hit) for hit in hits[: query.limit]],
+        total=library.count(filters),
+        has_more=len(hits) > query.limit,
+        unknown_words=list(found.unknown_words),
     )

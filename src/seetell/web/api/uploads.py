@@ -28,4 +28,4 @@ async def upload_image(request: Request, site: SiteDependency) -> UploadResponse
             data = await asyncio.wait_for(request.body(), BODY_TIMEOUT)
         except (TimeoutError, ClientDisconnect):
             raise HTTPException(408, "the upload took too long") from None
-        return await site.inference.run(lambda: site.uploads.add(data, site.library.model))
+        return await site.inference.run(site.describe_upload, data)

@@ -9,7 +9,7 @@ from PIL import Image
 
 from seetell.data import Record
 from seetell.decoding import Decoded
-from seetell.figures.attention import Told, attention_sheet
+from seetell.figures.attention import AttendedCaption, attention_sheet
 from seetell.figures.captions import CaptionExample, caption_sheets
 from seetell.figures.page import Figure, Heading, Page, Paragraph
 from seetell.figures.sheet import save_image
@@ -95,7 +95,7 @@ def write_attention_sheets(
             caption = captions[number]
             if caption.attention is not None and run.vocabulary is not None and len(caption.tokens):
                 words = run.vocabulary.decode(caption.tokens.tolist())
-                rows.append(Told(words, caption.attention, caption.gate, name))
+                rows.append(AttendedCaption(words, caption.attention, caption.gate, name))
         if rows:
             box = next(iter(by_run.values()))[0].preparation.visible_box(image.size)
             paths.append(out / f"{prefix}attention-{Path(records[index].key).stem}.png")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from seetell.evaluation.alike import content_words
 from seetell.evaluation.retrieval_sheet import EmbeddedSplit, retrieval_sheets
+from seetell.evaluation.word_matches import content_words
 from seetell.figures.retrieval_page import retrieval_page
 from seetell.figures.retrieval_sheet import draw_sheet
 from seetell.figures.sheet import save_image

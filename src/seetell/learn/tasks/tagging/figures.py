@@ -67,8 +67,10 @@ def summary(found: TagAnalysis, predictions: Predictions | None = None) -> dict[
     """The part of an analysis that pages show, as JSON values; with predictions, also examples by image name, because
     the images themselves may not be redistributed."""
     by_count = {str(count): asdict(scores) for count, scores in found.by_count.items()}
-    shares = Counter((round(pair.in_data / GRAIN) * GRAIN, round(pair.told / GRAIN) * GRAIN) for pair in found.company)
-    apart = sorted(found.company, key=lambda pair: -abs(pair.told - pair.in_data))[:APART]
+    shares = Counter(
+        (round(pair.in_data / GRAIN) * GRAIN, round(pair.in_predictions / GRAIN) * GRAIN) for pair in found.pairs
+    )
+    apart = sorted(found.pairs, key=lambda pair: -abs(pair.in_predictions - pair.in_data))[:APART]
     content: dict[str, Any] = {
         "images": found.images,
         "perfect": len(found.perfect),
@@ -76,9 +78,9 @@ def summary(found: TagAnalysis, predictions: Predictions | None = None) -> dict[
         "by_count": by_count,
         "by_label": [[report.label, report.f1] for report in found.by_label if report.f1 is not None],
         "correlation": found.correlation,
-        "pairs": len(found.company),
+        "pairs": len(found.pairs),
         "shares": [[*point, count] for point, count in sorted(shares.items())],
-        "apart": [[pair.first, pair.second, pair.in_data, pair.told] for pair in apart],
+        "apart": [[pair.first, pair.second, pair.in_data, pair.in_predictions] for pair in apart],
     }
     if predictions is not None:
         content["examples"] = {

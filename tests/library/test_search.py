@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seetell.library import Library, LibraryError, Results
+from seetell.library import Filters, Library, LibraryError, SearchResults
 from seetell.runtime import open_model
 
 
-def folders(results: Results) -> list[str]:
+def folders(results: SearchResults) -> list[str]:
     return [Path(found.image.path).parent.name for found in results]
 
 
@@ -34,7 +34,7 @@ def test_rank_by_embedding_alone_equals_the_evaluation_s_ranking(library: Librar
         for text in ("red", "blue and green", "red n't green"):
             scores = model.retriever.similarity.scores(vectors, model.retriever.embed_texts([text]))[:, 0]
             found = library.search(text, k=12, rank="embedding")
-            assert [each.image.path for each in found] == [str(paths[place]) for place in np.argsort(-scores)]
+            assert [each.image.path for each in found] == [str(paths[index]) for index in np.argsort(-scores)]
             np.testing.assert_allclose([each.similarity for each in found], -np.sort(-scores), atol=1e-6)
 
 
@@ -47,7 +47,7 @@ def test_an_edited_caption_and_a_rare_word_are_found(library: Library, photos: P
         assert best[0].image.id == image.id
         assert best[0].matches
         assert not best[1].matches
-        assert best.unknown == ()
+        assert best.unknown_words == ()
     assert library.search("zeppelin", k=1, rank="embedding")[0].relevance == 0
     assert library.search("zeppelin", k=1)[0].words == ("zeppelin",)
 
@@ -56,33 +56,33 @@ def test_nothing_matches_what_nobody_knows(library: Library) -> None:
     results = library.search("a quokka", k=5)
     assert len(results) == 5
     assert results.matching == ()
-    assert results.unknown == ("quokka",)
+    assert results.unknown_words == ("quokka",)
     assert all(found.relevance == 0 for found in results)
 
 
 @pytest.mark.parametrize(
-    "text", ['"', "red AND (", "NEAR(a b)", "said:red", "*", "-red", "^", "red\0blue", "ﬁ 中文 🐕", "x" * 9999]
+    "text", ['"', "red AND (", "NEAR(a b)", "written:red", "*", "-red", "^", "red\0blue", "ﬁ 中文 🐕", "x" * 9999]
 )
 def test_no_text_breaks_the_full_text_search(library: Library, text: str) -> None:
     assert len(library.search(text, k=3)) == 3
 
 
 def test_filters(library: Library, photos: Path) -> None:
-    assert set(folders(library.search(tags=["red"], k=12))) == {"red"}
-    assert set(folders(library.search(tags=["RED"], not_tags=["green"], k=12))) == {"red"}
-    assert set(folders(library.search("green", not_tags=["green"], k=12))) == {"red", "blue"}
-    assert set(folders(library.search("red", folder=photos / "blue", k=12))) == {"blue"}
-    assert library.search("red", folder=photos / "blu", k=12).rows == ()
+    assert set(folders(library.search(filters=Filters(tags=["red"]), k=12))) == {"red"}
+    assert set(folders(library.search(filters=Filters(tags=["RED"], not_tags=["green"]), k=12))) == {"red"}
+    assert set(folders(library.search("green", Filters(not_tags=["green"]), k=12))) == {"red", "blue"}
+    assert set(folders(library.search("red", Filters(folder=photos / "blue"), k=12))) == {"blue"}
+    assert library.search("red", Filters(folder=photos / "blu"), k=12).hits == ()
     old = photos / "red" / "old.png"
     Image.new("RGB", (9, 9), (250, 0, 0)).save(old)
     os.utime(old, (1e9, 1e9))
     library.update()
     assert len(library.search("red", k=20)) == 13
-    assert len(library.search("red", since=time.time() - 3600, k=20)) == 12
-    assert {Path(each.path).parent.name for each in library.images(tags=["red"])} == {"red"}
+    assert len(library.search("red", Filters(since=time.time() - 3600), k=20)) == 12
+    assert {Path(each.path).parent.name for each in library.images(Filters(tags=["red"]))} == {"red"}
     assert [Path(each.path).name for each in library.images()][-1] == "old.png"
     assert len(library.images(offset=10, limit=10)) == 3
-    assert library.search(tags=["red"], since=time.time() + 60, k=12).rows == ()
+    assert library.search(filters=Filters(tags=["red"], since=time.time() + 60), k=12).hits == ()
 
 
 def test_tags_are_counted(library: Library) -> None:
@@ -95,12 +95,12 @@ def test_tags_are_counted(library: Library) -> None:
 def test_like_an_image_inside_or_outside(library: Library, photos: Path) -> None:
     image = library.find(photos / "green" / "1.png")
     assert image is not None
-    near = library.neighbours(image.id, k=11)
+    near = library.similar(image.id, k=11)
     assert image.id not in [each.image.id for each in near]
     assert folders(near)[:3] == ["green"] * 3
     assert folders(library.search(like=Image.new("RGB", (9, 9), (0, 0, 255)), k=4)) == ["blue"] * 4
     # Combined, both must hold.
-    both = library.search("red", like=photos / "green" / "1.png", folder=photos, k=12)
+    both = library.search("red", Filters(folder=photos), like=photos / "green" / "1.png", k=12)
     assert len(both) == 12
 
 
@@ -109,34 +109,34 @@ def test_wrong_questions(library: Library) -> None:
         library.search("red", rank="words")  # type: ignore[arg-type]
     with pytest.raises(LibraryError, match="0 results"):
         library.search("red", k=0)
-    with pytest.raises(LibraryError, match="number 999"):
+    with pytest.raises(LibraryError, match="image 999"):
         library.get(999)
-    with pytest.raises(LibraryError, match="number 999"):
-        library.neighbours(999)
+    with pytest.raises(LibraryError, match="image 999"):
+        library.similar(999)
 
 
 def test_an_empty_library_answers(tmp_path: Path, bundle: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with Library.open(tmp_path / "library", bundle=bundle) as library:
-        assert library.search("red").rows == ()
+    with Library.open(tmp_path / "library", model=bundle) as library:
+        assert library.search("red").hits == ()
         assert library.tags() == library.duplicates() == []
         library.update([tmp_path / "empty"])
-        assert library.search("red").rows == ()
-        assert library.verify() == []
+        assert library.search("red").hits == ()
+        assert library.check() == []
     with pytest.raises(LibraryError, match="not the address"):
         Library.open("s3://somewhere/images")
     with pytest.raises(LibraryError, match="no library here"):
         Library.open(tmp_path / "none", create=False)
 
 
-def test_a_bundle_without_a_retriever_is_searched_by_words(tmp_path: Path, photos: Path) -> None:
+def test_a_library_without_a_retriever_is_searched_by_words(tmp_path: Path, photos: Path) -> None:
     from helpers import tiny_bundles
 
     heads = tiny_bundles.write_tiny(tmp_path / "heads", ("captioner", "tagger")).path
-    with Library.open(tmp_path / "words", bundle=heads) as library:
+    with Library.open(tmp_path / "words", model=heads) as library:
         library.update([photos])
         found = library.search("red", k=5)
         assert folders(found)[:4] == ["red"] * 4
         assert found[0].matches
         assert found[0].similarity is None
-        assert library.verify() == []
+        assert library.check() == []

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from helpers.tiny_bundles import manifest
-from seetell.library import Library
-from seetell.library.indexing.pending import Facts
-from seetell.library.search.spaces import Spaces
-from seetell.library.search.vectors import Compared, Proposed, of_length_one, top
-from seetell.library.storage import store
+from seetell.library import Filters, Library
+from seetell.library.search.vector_index import VectorIndex
+from seetell.library.search.vectors import ApproximateSpace, ExactSpace, normalised, top
+from seetell.library.storage import rows
 from seetell.library.storage.database import Database
 from seetell.runtime import Description
 from seetell.similarity import SIMILARITIES, by_name
@@ -26,23 +25,23 @@ def vectors(count: int, seed: int = 0) -> np.ndarray:
     return (centres[random.integers(0, 60, count)] + random.normal(size=(count, DIMENSIONS))).astype(np.float32)
 
 
-def put(database: Database, rows: np.ndarray, first: int = 1) -> None:
+def put(database: Database, embeddings: np.ndarray, first: int = 1) -> None:
     with database.write() as connection:
-        for place, row in enumerate(rows):
-            number = first + place
-            image = store.add_image(connection, number.to_bytes(16, "big"), Facts(1, 1, 1, 0.0, 0, ""))
+        for row, embedding in enumerate(embeddings):
+            number = first + row
+            image = rows.add_image(connection, number.to_bytes(16, "big"), rows.ImageFacts(1, 1, 1, 0.0, 0, ""))
             assert image == number
-            store.add_told(connection, number, 1, Description("", embedding=row))
-            store.add_file(connection, f"/{number}.jpg", 1, 1, number)
+            rows.add_prediction(connection, number, 1, Description("", embedding=embedding))
+            rows.add_file(connection, f"/{number}.jpg", 1, 1, number)
 
 
 def made(tmp_path: Path, similarity: str = "cosine") -> Database:
     database = Database(tmp_path)
     with database.write() as connection:
-        number = store.add_bundle(connection, manifest(), "nowhere")
-        query = "UPDATE bundles SET dimensions = ?, similarity = ? WHERE id = ?"
+        number = rows.add_model(connection, manifest(), "nowhere")
+        query = "UPDATE models SET dimensions = ?, similarity = ? WHERE id = ?"
         connection.execute(query, (DIMENSIONS, similarity, number))
-        store.set_meta(connection, "bundle", number)
+        rows.set_meta(connection, "model", number)
     return database
 
 
@@ -52,15 +51,15 @@ def recall(exact: np.ndarray, found: np.ndarray) -> float:
 
 @pytest.mark.parametrize("similarity", ["cosine", "euclidean"])
 def test_the_index_proposes_what_comparing_all_would_find(tmp_path: Path, similarity: str) -> None:
-    rows = vectors(4000)
+    embeddings = vectors(4000)
     database = made(tmp_path, similarity)
-    put(database, rows)
-    spaces = Spaces(database, few=1000)
-    exact = spaces.current()
-    assert isinstance(exact, Compared)
-    assert spaces.refresh_index()
-    near = spaces.current()
-    assert isinstance(near, Proposed)
+    put(database, embeddings)
+    index = VectorIndex(database, exact_limit=1000)
+    exact = index.current()
+    assert isinstance(exact, ExactSpace)
+    assert index.refresh()
+    near = index.current()
+    assert isinstance(near, ApproximateSpace)
     assert (near.count, exact.count) == (4000, 4000)
     questions = vectors(50, seed=1)
     true = [exact.nearest(question, 10) for question in questions]
@@ -69,48 +68,48 @@ def test_the_index_proposes_what_comparing_all_would_find(tmp_path: Path, simila
     for (ids, scores), (found_ids, found_scores) in zip(true, found, strict=True):
         if (ids == found_ids).all():
             np.testing.assert_allclose(scores, found_scores, rtol=1e-5, atol=1e-6)
-    assert not spaces.refresh_index()  # there is nothing to do
+    assert not index.refresh()  # there is nothing to do
     database.close()
 
 
 def test_new_and_gone_images_count_before_the_index_knows_them(tmp_path: Path) -> None:
     database = made(tmp_path)
     put(database, vectors(2000))
-    spaces = Spaces(database, few=1000)
-    spaces.refresh_index()
+    index = VectorIndex(database, exact_limit=1000)
+    index.refresh()
     question = vectors(1, seed=5)[0]
-    assert spaces.current() is not None
+    assert index.current() is not None
     put(database, question[np.newaxis], first=2001)
-    space = spaces.current()
+    space = index.current()
     assert space is not None
     assert space.nearest(question, 1)[0].tolist() == [2001]
     second = int(space.nearest(question, 2)[0][1])
-    assert not spaces.refresh_index()  # one is not worth it
+    assert not index.refresh()  # one is not worth it
     with database.write() as connection:
-        store.forget_files(connection, [f"/{second}.jpg", "/2001.jpg"])
-        store.forget_orphans(connection)
-    space = spaces.current()
+        rows.remove_files(connection, [f"/{second}.jpg", "/2001.jpg"])
+        rows.remove_orphans(connection)
+    space = index.current()
     assert space is not None
     assert not {second, 2001} & {*space.nearest(question, 50)[0].tolist()}
     assert np.isnan(space.scores(question, [2001])).all()
     put(database, vectors(500, seed=6), first=2002)
-    assert spaces.refresh_index()
+    assert index.refresh()
     assert len(list(tmp_path.glob("vectors-*.usearch"))) == 1
     with database.write() as connection:
-        store.forget_files(connection, [f"/{number}.jpg" for number in range(1, 1500)])
-        store.forget_orphans(connection)
-    assert spaces.refresh_index()
-    space = spaces.current()
-    assert isinstance(space, Proposed)
+        rows.remove_files(connection, [f"/{number}.jpg" for number in range(1, 1500)])
+        rows.remove_orphans(connection)
+    assert index.refresh()
+    space = index.current()
+    assert isinstance(space, ApproximateSpace)
     assert len(space.index) == space.count
     database.close()
 
 
 @pytest.mark.parametrize("damage", ["missing", "short", "rubbish"])
-def test_an_index_that_is_damaged_is_done_without(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_index_is_ignored(tmp_path: Path, damage: str) -> None:
     database = made(tmp_path)
     put(database, vectors(1500))
-    Spaces(database, few=1000).refresh_index()
+    VectorIndex(database, exact_limit=1000).refresh()
     (file,) = tmp_path.glob("vectors-*.usearch")
     if damage == "missing":
         file.unlink()
@@ -118,20 +117,20 @@ def test_an_index_that_is_damaged_is_done_without(tmp_path: Path, damage: str) -
         file.write_bytes(file.read_bytes()[:-100])
     else:
         file.write_bytes(b"rubbish")
-    spaces = Spaces(database, few=1000)
-    assert isinstance(spaces.current(), Compared)
-    assert spaces.refresh_index()
-    assert isinstance(spaces.current(), Proposed)
+    index = VectorIndex(database, exact_limit=1000)
+    assert isinstance(index.current(), ExactSpace)
+    assert index.refresh()
+    assert isinstance(index.current(), ApproximateSpace)
     database.close()
 
 
 def test_order_embeddings_are_always_compared(tmp_path: Path) -> None:
     database = made(tmp_path, "order")
     put(database, vectors(300))
-    spaces = Spaces(database, few=100)
-    assert not spaces.refresh_index()
-    space = spaces.current()
-    assert isinstance(space, Compared)
+    index = VectorIndex(database, exact_limit=100)
+    assert not index.refresh()
+    space = index.current()
+    assert isinstance(space, ExactSpace)
     ids, scores = space.nearest(vectors(1, seed=2)[0], 5)
     plain = by_name("order").scores(vectors(300), vectors(1, seed=2))[:, 0]
     assert ids.tolist() == (np.argsort(-plain, kind="stable")[:5] + 1).tolist()
@@ -141,31 +140,31 @@ def test_order_embeddings_are_always_compared(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(SIMILARITIES))
 def test_scores_equal_the_similarity_s_own(name: str) -> None:
-    rows, question = vectors(50), vectors(1, seed=3)[0]
-    space = Compared(by_name(name), np.arange(50), rows)
-    plain = by_name(name).scores(rows, question[np.newaxis])[:, 0]
+    embeddings, question = vectors(50), vectors(1, seed=3)[0]
+    space = ExactSpace(by_name(name), np.arange(50), embeddings)
+    plain = by_name(name).scores(embeddings, question[np.newaxis])[:, 0]
     np.testing.assert_allclose(space.scores(question, range(50)), plain, rtol=1e-5, atol=1e-5)
     mean, deviation = space.spread(question)
     assert (mean, deviation) == (pytest.approx(plain.mean(), rel=1e-4), pytest.approx(plain.std(), rel=1e-4))
     assert np.isnan(space.scores(question, [50, 51])).all()
 
 
-def test_top_breaks_ties_by_place() -> None:
+def test_top_breaks_ties_by_index() -> None:
     scores = np.array([1, 3, 2, 3, 3, 0], np.float32)
     assert top(scores, 2).tolist() == [1, 3]
     assert top(scores, 4).tolist() == [1, 3, 4, 2]
     assert top(scores, 9).tolist() == [1, 3, 4, 2, 0, 5]
-    assert np.linalg.norm(of_length_one(np.array([[3, 4], [0, 0]], np.float32)), axis=1).tolist() == [1, 0]
+    assert np.linalg.norm(normalised(np.array([[3, 4], [0, 0]], np.float32)), axis=1).tolist() == [1, 0]
 
 
 def test_a_large_library_is_searched_by_index_and_words(tmp_path: Path, colours: Path, photos: Path) -> None:
-    with Library.open(tmp_path / "library", bundle=colours, few=1) as library:
+    with Library.open(tmp_path / "library", model=colours, exact_limit=1) as library:
         library.update([photos])
         found = library.search("red", k=4)
         assert not found.exact
         assert {Path(each.image.path).parent.name for each in found} == {"red"}
-        assert library.search("red", tags=["blue"], k=12).exact
+        assert library.search("red", Filters(tags=["blue"]), k=12).exact
         small = [each.image.id for each in library.search("green", k=12)]
     with Library.open(tmp_path / "library") as library:
-        assert json.loads(store.get_meta(library._database.connection, "index"))["bundle"] == 1
+        assert json.loads(rows.get_meta(library._database.connection, "index"))["model"] == 1
         assert sorted(each.image.id for each in library.search("green", k=12)) == sorted(small)

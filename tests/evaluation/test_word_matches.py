@@ -1,9 +1,9 @@
-"""Words that mean alike: one to one, the most alike first."""
+"""Words with similar meanings are paired one to one, the most similar first."""
 
 import numpy as np
 import pytest
 
-from seetell.evaluation.alike import Alike, Mark, alike, content_words, marked, meanings
+from seetell.evaluation.word_matches import Mark, WordMatch, content_words, marked, match_words, meanings
 from seetell.text import WordVectors
 
 
@@ -24,7 +24,7 @@ def test_content_words_are_those_that_say_what_is_seen() -> None:
 
 def test_the_words_of_the_documents_figure() -> None:
     vectors = at_angles(orange=0, tattoos=80, arm=170, hand=130, pumpkins=20)  # arm–hand 0.77, orange–pumpkins 0.94
-    pairs = alike(["singer", "orange", "tattoos", "arm"], ["boy", "hand", "orange", "pumpkins"], vectors, 0.72)
+    pairs = match_words(["singer", "orange", "tattoos", "arm"], ["boy", "hand", "orange", "pumpkins"], vectors, 0.72)
     assert [(pair.own, pair.found) for pair in pairs] == [("orange", "orange"), ("arm", "hand")]
     assert [pair.cosine for pair in pairs] == pytest.approx([1, np.cos(np.deg2rad(40))])
 
@@ -35,7 +35,9 @@ def test_greedy_by_a_slow_loop() -> None:
         words = [f"w{number}" for number in range(14)]
         vectors = WordVectors(words[:13], random.normal(size=(13, 3)).astype(np.float32))  # the last has none
         own, found = ([str(word) for word in random.permutation(words)[:8]] for _ in range(2))
-        assert [(pair.own, pair.found) for pair in alike(own, found, vectors, 0.5)] == slowly(own, found, vectors, 0.5)
+        assert [(pair.own, pair.found) for pair in match_words(own, found, vectors, 0.5)] == slowly(
+            own, found, vectors, 0.5
+        )
 
 
 def slowly(own: list[str], found: list[str], vectors: WordVectors, threshold: float) -> list[tuple[str, str]]:
@@ -60,12 +62,12 @@ def slowly(own: list[str], found: list[str], vectors: WordVectors, threshold: fl
 
 
 def test_nothing_is_alike_where_there_are_no_words() -> None:
-    assert alike([], ["dog"], at_angles(dog=0)) == []
-    assert alike(["dog"], [], at_angles(dog=0)) == []
+    assert match_words([], ["dog"], at_angles(dog=0)) == []
+    assert match_words(["dog"], [], at_angles(dog=0)) == []
 
 
 def test_meanings_are_those_of_the_ground_truth() -> None:
-    pairs = [Alike("river", "boats", 0.8), Alike("flying", "boats", 0.75), Alike("river", "lake", 0.9)]
+    pairs = [WordMatch("river", "boats", 0.8), WordMatch("flying", "boats", 0.75), WordMatch("river", "lake", 0.9)]
     assert meanings(pairs) == {"river": 0, "flying": 1}
 
 

@@ -1,4 +1,4 @@
-"""Which words of two texts mean alike, by their vectors: orange ⇔ orange, arm ⇔ hand (Kolluru, section 4.5)."""
+"""Words of two texts with similar meanings, by their vectors: orange ⇔ orange, arm ⇔ hand (Kolluru, section 4.5)."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class WordMatch:
     """A word of the ground truth, a word that was found, and the cosine of their vectors."""
 
     own: str
@@ -26,7 +26,7 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A stretch of a text, and the number of what it means."""
+    """A part of a text, and the number of its meaning."""
 
     start: int
     end: int
@@ -34,22 +34,35 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """A text, and its words that mean the same as others'; marks are in order and do not overlap."""
+class MarkedText:
+    """A text with marks on words that match others; marks are in order and do not overlap."""
 
     text: str
     marks: tuple[Mark, ...] = ()
 
 
 def content_words(texts: Iterable[str]) -> list[str]:
-    """The words of some texts in lower case, each once, in order; without stop words and single letters."""
+    """The distinct words of some texts in lower case, in order, without stop words and single letters.
+
+    Example:
+        >>> content_words(["A dog runs", "The dog is in water"])
+        ['dog', 'runs', 'water']
+    """
     found = (match[0].lower() for text in texts for match in _WORD.finditer(text))
     return [word for word in dict.fromkeys(found) if _has_content(word)]
 
 
-def alike(own: Sequence[str], found: Sequence[str], vectors: WordVectors, threshold: float = THRESHOLD) -> list[Alike]:
-    """Pairs of words that mean alike, each word in one pair at most: the most alike first, then the most alike of the
-    rest, down to a cosine of `threshold`. A word is like itself, vector or not."""
+def match_words(
+    own: Sequence[str], found: Sequence[str], vectors: WordVectors, threshold: float = THRESHOLD
+) -> list[WordMatch]:
+    """Pair words with similar meanings, each word in at most one pair, the most similar pairs first.
+
+    Args:
+        own: words of the ground truth.
+        found: words of what was retrieved.
+        vectors: word vectors; a word matches itself even without one.
+        threshold: the least cosine of a pair.
+    """
     cosines = _unit(own, vectors) @ _unit(found, vectors).T
     candidates = [
         (-1.0 if first == second else -min(float(cosines[i, j]), 1.0), first != second, i, j)
@@ -57,29 +70,29 @@ def alike(own: Sequence[str], found: Sequence[str], vectors: WordVectors, thresh
         for j, second in enumerate(found)
         if first == second or cosines[i, j] >= threshold
     ]
-    pairs: list[Alike] = []
+    pairs: list[WordMatch] = []
     taken_own: set[int] = set()
     taken_found: set[int] = set()
     for negative, _, i, j in sorted(candidates):
         if i not in taken_own and j not in taken_found:
             taken_own.add(i)
             taken_found.add(j)
-            pairs.append(Alike(own[i], found[j], -negative))
+            pairs.append(WordMatch(own[i], found[j], -negative))
     return pairs
 
 
-def meanings(pairs: Iterable[Alike]) -> dict[str, int]:
-    """A number for each word of the ground truth that something was found for, from 0 in the order of the pairs.
+def meanings(pairs: Iterable[WordMatch]) -> dict[str, int]:
+    """A number for each word of the ground truth that is in a pair, from 0 in the order of the pairs.
 
-    Not one for all words that pairs join: through a third word flying and river would come to mean alike.
+    Words that pairs connect do not share a number: through a third word, flying and river would get the same meaning.
     """
     return {word: number for number, word in enumerate(dict.fromkeys(pair.own for pair in pairs))}
 
 
-def marked(text: str, meaning: Mapping[str, int]) -> Marked:
-    """A text with every word marked that has a number."""
-    places = ((match.start(), match.end(), meaning.get(match[0].lower())) for match in _WORD.finditer(text))
-    return Marked(text, tuple(Mark(start, end, number) for start, end, number in places if number is not None))
+def marked(text: str, meaning: Mapping[str, int]) -> MarkedText:
+    """A text in which every word with a number is marked."""
+    spans = ((match.start(), match.end(), meaning.get(match[0].lower())) for match in _WORD.finditer(text))
+    return MarkedText(text, tuple(Mark(start, end, number) for start, end, number in spans if number is not None))
 
 
 def _has_content(word: str) -> bool:
@@ -87,7 +100,7 @@ def _has_content(word: str) -> bool:
 
 
 def _unit(words: Sequence[str], vectors: WordVectors) -> np.ndarray:
-    """Vectors of unit length, (words, dimension); zeros for a word that has none."""
+    """Unit vectors (words, dimension); zeros for words without a vector."""
     table = np.zeros((len(words), vectors.dimension), dtype=np.float32)
     for row, word in enumerate(words):
         vector = vectors.find(word)
