@@ -78,7 +78,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="+")
     parser.add_argument("--data", action="append", required=True)
-    parser.add_argument("--dataset", default="", help="the name of the data, if --data does not tell")
+    parser.add_argument("--dataset", default="", help="the name of the data, if --data does not show it")
     parser.add_argument("--rows", default="", help="only these, separated by commas")
     parser.add_argument("--with", dest="files", action="append", default=[], help="vgg16=FILE, vectors300=FILE")
     parser.add_argument("--batches", type=int, default=4, help="of each phase in a turn")

@@ -49,7 +49,7 @@ class Reproduction:
 
     Args:
         data: the addresses of the datasets.
-        dataset: the name of the data, if its address does not tell: `coco` for COCO's images in a table.
+        dataset: the name of the data, if its address does not show it: `coco` for COCO's images in a table.
         files: files that rows need and pip does not install, by the names of `FILES`.
         show: images whose attention a page on captions shows.
         store: the folder of feature stores.
