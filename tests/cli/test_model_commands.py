@@ -136,7 +136,7 @@ def test_mistakes_are_one_line(
         (["caption", photos, "--model", bundle, "--json", "--csv"], "exclude each other"),
         (["caption", photos, "--model", tmp_path / "absent"], "no such folder"),
         (["caption", photos, "--model", "nonesuch"], "'nonesuch'"),
-        (["caption", photos, "--model", tmp_path / "tagger"], "it has a tagger only"),
+        (["caption", photos, "--model", tmp_path / "tagger"], "it has only a tagger"),
         (["caption", tmp_path / "made", "--model", bundle], "no image in this folder"),
         (["caption", photos, "--model", bundle, "--attention", photos / "red.png"], "folder cannot be made"),
         (["evaluate", tmp_path / "absent", "--data", "scenes:20"], "no such folder"),
