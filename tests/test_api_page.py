@@ -1,4 +1,4 @@
-"""The examples of docs/api.md run, and give what they say they give."""
+"""The examples of docs/api.md run, and print what they show."""
 
 import doctest
 from pathlib import Path
@@ -25,10 +25,10 @@ def test_every_example_gives_what_it_says(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "photos" / "broken.jpg").write_bytes(b"no image")
     rows = [f"{name}.png,test,a {name} thing,{name}" for name in COLOURS]
     (tmp_path / "mine.csv").write_text("\n".join(["file,split,caption,labels", *rows]) + "\n", encoding="utf-8")
-    told: list[str] = []
+    output: list[str] = []
     example = doctest.DocTestParser().get_doctest(PAGE.read_text(encoding="utf-8"), {}, "api.md", str(PAGE), 0)
     assert len(example.examples) > 40
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
-    assert runner.run(example, out=told.append).failed == 0, "".join(told)
+    assert runner.run(example, out=output.append).failed == 0, "".join(output)
     with Image.open("red-attention.png") as sheet:
         assert sheet.width > 40

@@ -1,4 +1,4 @@
-"""Errors name the place, the problem and the remedy."""
+"""Errors name the problem, where it is, and the remedy."""
 
 from seetell.errors import ImageError, MissingExtraError, SeetellError
 

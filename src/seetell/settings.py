@@ -137,7 +137,10 @@ def _raise(kind: Any, content: object, message: str, where: str, remedy: str, er
         problem = f"{key or 'it'} is {_shown(_value_at(content, steps))}; expected {_wanted(expected[1])}"
         raise error(problem, where=where, remedy=remedy)
     if _CHOICE.fullmatch(problem):
-        value, choices = _value_at(content, steps), [str(each) for each in _choices(_type_at(kind, steps))]
+        value, choices = (
+            _value_at(content, steps),
+            [str(each) for each in _choices(_type_at(kind, steps)) if each != ""],
+        )
         near = get_close_matches(str(value), choices, n=1)
         problem = f"{key or 'it'} is {_shown(value)}; expected one of: {', '.join(choices)}"
         raise error(problem, where=where, remedy=f"Did you mean {near[0]!r}?" if near else remedy)

@@ -45,9 +45,9 @@ def test_any_flipped_byte_of_the_description_is_refused(whole: Path, tmp_path: P
     folder = copy(whole, tmp_path / "b")
     path = folder / "bundle.json"
     good = path.read_bytes()
-    for place in range(len(good)):
+    for offset in range(len(good)):
         for flip in (0xFF, 0x01):
-            path.write_bytes(good[:place] + bytes([good[place] ^ flip]) + good[place + 1 :])
+            path.write_bytes(good[:offset] + bytes([good[offset] ^ flip]) + good[offset + 1 :])
             refusal(folder)
     path.write_bytes(good)
     Bundle.open(folder)

@@ -96,12 +96,12 @@ def test_every_cut_and_any_rubbish_is_an_error_or_harmless() -> None:
     random = np.random.default_rng(0)
     for _ in range(2_000):
         rubbish = bytearray(good)
-        for place in random.integers(len(good), size=3):
-            rubbish[place] = random.integers(256)
+        for offset in random.integers(len(good), size=3):
+            rubbish[offset] = random.integers(256)
         try:
             check_graph(bytes(rubbish), "g")
         except BundleError as error:
-            assert error.remedy  # noqa: PT017  (whether it is refused depends on the place)
+            assert error.remedy  # noqa: PT017  (whether it is refused depends on the offset)
     for data in (b"", b"\0", b"ORTM", b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x0f", b"\x38\x01"):
         with pytest.raises(BundleError):
             check_graph(data, "g")

@@ -19,15 +19,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def names() -> list[str]:
-    return [place.name for place in installed()]
+    return [bundle.name for bundle in installed()]
 
 
 def test_added_found_and_removed(tmp_path: Path, folder: Path) -> None:
     made = write_tiny(tmp_path / "made")
     assert names() == []
-    place = add(made.path)
-    assert place.path == folder / "tiny" == find_bundle("tiny") == user_folder() / "tiny"
-    assert Bundle.open(place.path).fingerprint == made.fingerprint
+    bundle = add(made.path)
+    assert bundle.path == folder / "tiny" == find_bundle("tiny") == user_folder() / "tiny"
+    assert Bundle.open(bundle.path).fingerprint == made.fingerprint
     with pytest.raises(BundleError, match="already"):
         add(made.path)
     add(made.path, replace=True)
@@ -45,7 +45,7 @@ def test_the_built_in_one_is_the_default(tmp_path: Path) -> None:
         find_bundle()
     made = write_tiny(tmp_path / "package" / "builtin" / "everyday")
     assert find_bundle() == find_bundle("builtin") == find_bundle("everyday") == made.path
-    assert [(place.name, place.builtin) for place in installed()] == [("everyday", True)]
+    assert [(bundle.name, bundle.builtin) for bundle in installed()] == [("everyday", True)]
     for name in ("builtin", "everyday"):
         with pytest.raises(BundleError, match="not removed"):
             remove(name)

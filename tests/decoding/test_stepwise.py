@@ -60,9 +60,9 @@ def test_sequences_are_drawn_as_often_as_they_are_probable(temperature: float) -
         for tokens in all_sequences(4, rules):
             ended = (*tokens, END)[: rules.max_length]
             probability = 1.0
-            for place, token in enumerate(ended):
+            for index, token in enumerate(ended):
                 options = [t for t in range(4) if t != START]
-                logs = {t: model.follow(feature, (*ended[:place], t))[0][-1] / temperature for t in options}
+                logs = {t: model.follow(feature, (*ended[:index], t))[0][-1] / temperature for t in options}
                 probability *= np.exp(logs[token]) / sum(np.exp(list(logs.values())))
             spread = np.sqrt(probability * (1 - probability) / len(found))
             assert found.count(tokens) / len(found) == pytest.approx(probability, abs=5 * spread + 1e-9)

@@ -1,4 +1,4 @@
-"""A dataset through the heads of a bundle: the scores are those of what the heads say, computed here by hand."""
+"""Evaluation of a bundle's heads, compared with scores computed by hand."""
 
 import json
 from pathlib import Path
@@ -35,11 +35,11 @@ def test_every_head_is_scored_on_what_can_be_read(tmp_path: Path, table: str) ->
     readable = [record for record in dataset.split("test") if record.key != "bad.png"]
     with open_model(write_tiny(tmp_path / "tiny").path) as model:
         reports = evaluate_bundle(model, dataset, "test", EvaluationOptions(meteor=False))
-        told = [" ".join(model.captioner(record.image).best.words) for record in readable]
+        captions = [" ".join(model.captioner(record.image).best.words) for record in readable]
         chosen = [set(model.tagger(record.image).labels) for record in readable]
     assert set(reports) == {"captioner", "tagger", "retriever"}
     assert all((report["images"], report["unreadable"]) == (3, 1) for report in reports.values())
-    expected = caption_scores(told, [record.captions for record in readable], meteor=False)
+    expected = caption_scores(captions, [record.captions for record in readable], meteor=False)
     assert reports["captioner"]["metrics"] == pytest.approx(expected)
     right = [len(tags & set(record.labels)) for tags, record in zip(chosen, readable, strict=True)]
     recall = sum(n / len(record.labels) for n, record in zip(right, readable, strict=True)) / 3

@@ -1,4 +1,4 @@
-"""Words that mean alike: one to one, the most alike first."""
+"""Words with similar meanings are paired one to one, the most similar first."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Attention overlays light the place that was looked at, and no other."""
+"""Attention overlays are bright where the attention was, and nowhere else."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from PIL import Image
 from seetell.figures.attention import DARK, AttendedCaption, attention_sheet, light, overlay
 
 
-def at(place: int, places: int = 81) -> np.ndarray:
-    weights = np.zeros(places)
-    weights[place] = 1.0
+def at(cell: int, cells: int = 81) -> np.ndarray:
+    weights = np.zeros(cells)
+    weights[cell] = 1.0
     return weights
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from seetell.learn.models import build
+from seetell.learn.models import ModelInputs, build
 from seetell.learn.models.captioner import CaptionModel
+from seetell.learn.recipes import read_model_settings
 
 WORDS, FEATURES, PLACES = 23, 12, 6
-LEVELS = 15  # features of stages, in two rows below the places
+LEVELS = 15  # features of stages, in two rows after the locations
 START = 1
 SETTINGS = {
     "merge": {"kind": "merge", "units": 32, "word_dimensions": 8},
@@ -26,14 +27,15 @@ Make = Callable[..., CaptionModel]
 
 def make(name: str, seed: int = 0, **more: object) -> CaptionModel:
     torch.manual_seed(seed)
-    model = build({**SETTINGS[name], **more}, words=WORDS, transform=nn.Identity(), **given(name))
+    model = build(read_model_settings({**SETTINGS[name], **more}), given(name))
     assert isinstance(model, CaptionModel)
     return model.eval()
 
 
-def given(name: str) -> dict[str, int]:
-    """What the features decide."""
-    return {"features": FEATURES, **({"levels": LEVELS} if name == "attend-levels" else {})}
+def given(name: str, vectors: Tensor | None = None) -> ModelInputs:
+    """What the data decides."""
+    levels = LEVELS if name == "attend-levels" else 0
+    return ModelInputs(features=FEATURES, words=WORDS, levels=levels, vectors=vectors)
 
 
 def images(name: str, count: int = 4) -> Tensor:

@@ -127,14 +127,14 @@ def step() -> bytes:
 
 
 def plain_step() -> bytes:
-    """Says "a red thing" of what is red: the word before decides what may follow, the mean colour which colour."""
+    """Captions red images with "a red thing": the last word decides what may follow, the mean colour which colour."""
     symbols = VOCABULARY.split()
     follow, colour = np.full((12, 12), -9.0, np.float32), np.zeros((3, 12), np.float32)
     for before, after in ("<start>", "a"), ("red", "thing"), ("green", "thing"), ("blue", "thing"), ("thing", "<end>"):
         follow[symbols.index(before), symbols.index(after)] = 0
     follow[symbols.index("a"), [symbols.index(word) for word in ("red", "green", "blue", "thing")]] = [0, 0, 0, 2]
-    for place, word in enumerate(LABELS):
-        colour[place, symbols.index(word)] = 4
+    for index, word in enumerate(LABELS):
+        colour[index, symbols.index(word)] = 4
     node = helper.make_node
     return graph(
         [
@@ -171,9 +171,9 @@ def texts(weights: NDArray[np.float32] = WEIGHTS["T"]) -> bytes:
         [
             node("Shape", ["tokens"], ["shape"], start=1),
             node("Squeeze", ["shape"], ["width"]),
-            node("Range", ["zero", "width", "step"], ["places"]),
+            node("Range", ["zero", "width", "step"], ["positions"]),
             node("Unsqueeze", ["lengths", "one"], ["ends"]),
-            node("Less", ["places", "ends"], ["inside"]),
+            node("Less", ["positions", "ends"], ["inside"]),
             node("Cast", ["inside"], ["mask"], to=FLOAT),
             node("Unsqueeze", ["mask", "two"], ["wide"]),
             node("Gather", ["T", "tokens"], ["vectors"]),
@@ -195,12 +195,12 @@ def texts(weights: NDArray[np.float32] = WEIGHTS["T"]) -> bytes:
 
 
 def fitting_words(tokens: NDArray[np.generic], weights: NDArray[np.float32]) -> bytes:
-    """The two of some tokens (W,) whose vectors (W, D) fit an image's embedding best."""
+    """The two of some tokens (W,) whose vectors (W, D) match an image's embedding best."""
     node = helper.make_node
     nodes = [
         node("MatMul", ["embeddings", "W"], ["fits"]),
-        node("TopK", ["fits", "two"], ["best", "places"], axis=1),
-        node("Gather", ["known", "places"], ["tokens"]),
+        node("TopK", ["fits", "two"], ["best", "positions"], axis=1),
+        node("Gather", ["known", "positions"], ["tokens"]),
     ]
     return graph(
         nodes,
@@ -223,7 +223,7 @@ def manifest(heads: tuple[str, ...] = HEADS, preparation: Preparation = PREPARAT
     grid = preparation.crops == "centre"
     return Manifest(
         name="tiny",
-        about="Colours told in words",
+        about="Captions, tags and search of colours",
         made_by="seetell tests",
         licence="Apache-2.0",
         training_data=("toys: three colours",),
@@ -263,7 +263,7 @@ def write_tiny(path: Path, heads: tuple[str, ...] = HEADS) -> Bundle:
 
 
 def write_colours(path: Path) -> Bundle:
-    """One that makes sense: it tells, names and finds colours."""
+    """A bundle with sensible results: it captions, tags and finds colours."""
     seen = np.zeros((3, DIMENSIONS), np.float32)
     seen[:, :3] = np.eye(3) - 1 / 3  # how far a colour is from grey
     read = np.zeros((12, DIMENSIONS), np.float32)
@@ -281,7 +281,7 @@ def copy(source: Path, target: Path) -> Path:
 
 
 def forge(path: Path, change: Callable[[Any], object]) -> Path:
-    """Change the description as somebody would who knows the format: with a right checksum and fingerprint."""
+    """Change the manifest as somebody who knows the format would: with a valid checksum and fingerprint."""
     content = json.loads((path / "bundle.json").read_text(encoding="utf-8"))
     change(content)
     del content["checksum"]

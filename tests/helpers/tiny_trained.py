@@ -12,11 +12,10 @@ from seetell.learn.encoders.transform import FullNetworkTransform, LevelsBelow, 
 from seetell.learn.exporting import Trained
 from seetell.learn.models import ModelInputs, build
 from seetell.learn.models.classifier import Scorer
-from seetell.learn.models.sentence_match import SentenceMatch
 from seetell.learn.models.sentences import SentenceEncoder
-from seetell.learn.recipes.model_settings import MODEL_SETTINGS
+from seetell.learn.recipes import read_model_settings
 from seetell.learn.recipes.recipe import DECODING
-from seetell.settings import read, read_kind
+from seetell.settings import read
 from seetell.text import LABEL_SPECIALS, Vocabulary
 
 WORDS = [f"word{number}" for number in range(40)]
@@ -28,7 +27,6 @@ LABEL = {"kind": "label_sequence", "units": 24, "label_dimensions": 8, "attentio
 ORDER = {"similarity": "order", "absolute": True, "dimensions": 16, "word_dimensions": 12}
 MATCH = {"hidden": 24, "looks": 2, "units": 12, "dimensions": 16, "word_dimensions": 12}
 SENTENCES = {"hidden": 24, "dimensions": 16}
-TASKS = {"captioner": "captioning", "retriever": "retrieval", "tagger": "tagging"}
 MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     # name: kind, layout, [model], [decoding]
     "attend-soft": ("captioner", "grid", {"kind": "attend", "attention_dimensions": 16, **LSTM}, {"beam": 3}),
@@ -74,30 +72,27 @@ def make(name: str, encoder: Encoder, seed: int = 0) -> Trained:
     torch.manual_seed(seed)
     spec = encoder.layout(layout)
     vocabulary = Vocabulary(LABELS, LABEL_SPECIALS) if kind == "tagger" else Vocabulary(WORDS)
-    inputs = ModelInputs(
-        features=spec.shape[-1],
-        sections=spec.sections,
-        words=len(vocabulary),
-        labels=len(LABELS),
-        transform=fitted(encoder, layout),
-        trained=20,
-        levels=spec.levels,
-        vectors=torch.randn(len(vocabulary), 9) if name in ("attentive-match", "two-branch") else None,
-    )
-    task = TASKS[kind]
-    chosen: Any = read_kind(MODEL_SETTINGS[task], settings, what="model")
+    given: dict[str, Any] = {
+        "features": spec.shape[-1],
+        "sections": spec.sections,
+        "words": len(vocabulary),
+        "labels": len(LABELS),
+        "transform": fitted(encoder, layout),
+        "trained": 20,
+    }
+    if spec.levels:
+        given["levels"] = spec.levels
+    if name in ("attentive-match", "two-branch"):
+        given["vectors"] = torch.randn(len(vocabulary), 9)
     if name == "sentence-match":
-        sentences = SentenceEncoder(len(vocabulary), width=8, layers=2, heads=2, inner=16, positions=64)
-        model: Any = SentenceMatch(chosen, inputs, sentences).eval()
-    else:
-        model = build(chosen, inputs).eval()
+        given["sentences"] = SentenceEncoder(len(vocabulary), width=8, layers=2, heads=2, inner=16, positions=64)
+    model = build(read_model_settings(settings), ModelInputs(**given)).eval()
     if isinstance(model, Scorer):
         model.thresholds.copy_(torch.linspace(-0.3, 0.3, len(LABELS)))
     for parameter in model.parameters():  # untrained, all words are about equally probable: make some more so
         parameter.data.mul_(2.0)
     if kind == "captioner":
         model.output.bias.data[vocabulary.end] -= 5  # captions of some words
+    how = read(DECODING[{"captioner": "captioning", "retriever": "retrieval", "tagger": "tagging"}[kind]], decoding)
     tokenizer = "pieces" if name == "sentence-match" else "words"
-    return Trained(
-        name, kind, model, vocabulary, encoder, encoder.preparation(), spec, tokenizer, read(DECODING[task], decoding)
-    )
+    return Trained(name, kind, model, vocabulary, encoder, encoder.preparation(), spec, tokenizer, how)

@@ -17,6 +17,7 @@ from PIL import Image, ImageOps
 from helpers.fuzz import healthy_files
 from seetell.errors import ImageError
 from seetell.images import IMAGE_SUFFIXES, decode, image_name, is_image_name
+from seetell.images.metadata import read_metadata
 
 decoding = importlib.import_module("seetell.images.decode")  # the name in the package is the function's
 
@@ -69,6 +70,14 @@ def test_heic_is_upright_once() -> None:
     image = photo(64, 48)
     got = decode(heic(image, quality=90, exif=exif.tobytes()))
     assert difference(got, image.rotate(270, expand=True)) < 4
+
+
+def test_the_metadata_of_heic_are_read_before_any_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = heic(Image.new("RGB", (48, 32), "red"))
+    monkeypatch.setattr(Image, "OPEN", {kind: opener for kind, opener in Image.OPEN.items() if kind != "HEIF"})
+    monkeypatch.setattr(Image, "ID", [kind for kind in Image.ID if kind != "HEIF"])
+    metadata = read_metadata(data)
+    assert (metadata.width, metadata.height) == (48, 32)
 
 
 def test_heic_without_pillow_heif_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ def test_images_must_be_rgb() -> None:
 @pytest.mark.parametrize("size", [(640, 480), (480, 640), (301, 200), (7, 5), (100, 100)])
 @pytest.mark.parametrize("fit", ["shorter", "squash"])
 def test_the_visible_box_is_what_the_crop_shows(size: tuple[int, int], fit: str) -> None:
-    # Red grows from left to right and green from top to bottom, so colours tell the place in the image.
+    # Red grows from left to right and green from top to bottom, so colours identify positions in the image.
     width, height = size
     x, y = np.meshgrid((np.arange(width) + 0.5) / width, (np.arange(height) + 0.5) / height)
     image = Image.fromarray((np.stack([x, y, x * 0], axis=2) * 255).round().astype(np.uint8))

@@ -82,7 +82,9 @@ def test_seeds_and_starts(tmp_path: Path) -> None:
 def test_when_training_has_started() -> None:
     """Above 10 in any epoch; after a curriculum, still above it in the tenth epoch of the maximum."""
     plain = load_recipe("table5-fc7-moe-bl")
-    after = load_recipe("table5-fc7-moe-bl", settings=table("vilalta-table5").row("table5-fc7-moe-bl-curriculum").settings)
+    after = load_recipe(
+        "table5-fc7-moe-bl", settings=table("vilalta-table5").row("table5-fc7-moe-bl-curriculum").settings
+    )
 
     def outcome(recipe: Recipe, *scores: float) -> tuple[bool, dict[str, float]]:
         phase = len(recipe.phases)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from seetell.errors import BundleError
 from seetell.library import Library
 from seetell.runtime import Model
 
@@ -65,3 +66,9 @@ def test_closing_the_library_closes_its_model(library: Library, closed: list[Mod
     model = library.model
     library.close()
     assert model in closed
+
+
+def test_an_unknown_model_leaves_no_library_behind(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="no-such-model"):
+        Library.open(tmp_path / "library", model="no-such-model")
+    assert not (tmp_path / "library").exists()

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -182,6 +183,14 @@ def test_not_while_the_previous_version_is_indexing(old: OldLibrary) -> None:
     with index_lock(old.path), pytest.raises(LibraryError, match="is indexing"):
         Library.open(old.path)
     assert old.rows("SELECT value FROM meta WHERE key = 'format'") == [("1",)]
+
+
+def test_two_processes_open_it_at_once(old: OldLibrary) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        opened = list(pool.map(lambda _: Library.open(old.path), range(4)))
+    for library in opened:
+        assert library.get(2).caption == "Our old garden"
+        library.close()
 
 
 @pytest.mark.parametrize("damage", [lambda data: data, lambda data: data[: len(data) // 2], lambda data: b"nothing"])

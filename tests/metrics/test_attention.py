@@ -10,8 +10,8 @@ DOG = Box("dog", 0.0, 0.0, 0.5, 0.5)  # the upper left quarter
 WORDS = ["a", "dog", "by", "trees"]
 
 
-def looking_at(*places: int) -> np.ndarray:
-    return np.eye(16)[list(places)]
+def looking_at(*cells: int) -> np.ndarray:
+    return np.eye(16)[list(cells)]
 
 
 def test_a_word_is_measured_on_its_own_thing() -> None:

@@ -1,4 +1,4 @@
-"""Graphs that are whole, but not what the bundle says."""
+"""Graphs that are intact, but do not match the manifest."""
 
 from pathlib import Path
 

@@ -32,9 +32,9 @@ def test_five_thousand_images_take_no_more_memory_than_five_hundred(tmp_path: Pa
     bundle = write_tiny(tmp_path / "bundle").path
     (tmp_path / "photos").mkdir()
     random = np.random.default_rng(0)
-    for place in range(20):
+    for index in range(20):
         small = Image.fromarray(random.integers(0, 256, (9, 12, 3), dtype=np.uint8))
-        small.resize((640, 480)).save(tmp_path / "photos" / f"{place}.jpg")
+        small.resize((640, 480)).save(tmp_path / "photos" / f"{index}.jpg")
     command = [sys.executable, "-c", SCRIPT, str(bundle), str(tmp_path / "photos")]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8").stdout
     early, late = (int(line) for line in printed.split())

@@ -31,10 +31,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
         yield opened
 
 
-def image(place: int) -> Image.Image:
+def image(index: int) -> Image.Image:
     """Two colours, so that the quarters differ."""
-    drawn = Image.new("RGB", (16, 16), COLOURS[place % len(COLOURS)])
-    drawn.paste(COLOURS[(place * 2 + 1) % len(COLOURS)], (0, 8, 16, 16))
+    drawn = Image.new("RGB", (16, 16), COLOURS[index % len(COLOURS)])
+    drawn.paste(COLOURS[(index * 2 + 1) % len(COLOURS)], (0, 8, 16, 16))
     return drawn
 
 
@@ -63,8 +63,8 @@ def greedy_by_hand(grid: NDArray[np.float32]) -> tuple[list[str], list[float], l
 
 
 def test_captions_equal_those_by_hand(model: Model) -> None:
-    for place, result in enumerate(model.captioner([image(i) for i in range(5)], beam=1)):
-        words, logs, looks = greedy_by_hand(features(image(place)))
+    for index, result in enumerate(model.captioner([image(i) for i in range(5)], beam=1)):
+        words, logs, looks = greedy_by_hand(features(image(index)))
         assert list(result.best.words) == words
         np.testing.assert_allclose(result.best.word_log_probabilities, logs, atol=1e-4)
         assert result.best.log_probability == pytest.approx(sum(logs), abs=1e-4)
@@ -73,14 +73,14 @@ def test_captions_equal_those_by_hand(model: Model) -> None:
 
 
 def test_beam_search_finds_no_less_and_n_best_are_in_order(model: Model) -> None:
-    for place in range(5):
-        best = model.captioner(image(place), n_best=3)
+    for index in range(5):
+        best = model.captioner(image(index), n_best=3)
         assert len(best.captions) == 3
         scores = [caption.log_probability for caption in best.captions]
         assert scores == sorted(scores, reverse=True)
         assert len({caption.words for caption in best.captions}) == 3
-        wide = model.captioner(image(place), beam=12)
-        assert wide.best.log_probability >= model.captioner(image(place), beam=1).best.log_probability - 1e-6
+        wide = model.captioner(image(index), beam=12)
+        assert wide.best.log_probability >= model.captioner(image(index), beam=1).best.log_probability - 1e-6
     assert len(model.captioner(image(0), maximum_length=2).best.words) <= 2
 
 
@@ -91,20 +91,20 @@ def test_captions_are_chosen_by_how_well_they_fit(model: Model, tmp_path: Path) 
     chosen = replace(tiny, captioner=replace(tiny.captioner, sequence=six, rerank_weight=50.0))
     with Model(write_bundle(tmp_path / "rerank_weight", chosen, files())) as rerank_weight:
         changed = 0
-        for place in range(5):
-            plain = model.captioner(image(place), beam=6, n_best=6).captions
-            fits = {match.text: match.score for match in model.retriever.match(image(place), [c.text for c in plain])}
+        for index in range(5):
+            plain = model.captioner(image(index), beam=6, n_best=6).captions
+            fits = {match.text: match.score for match in model.retriever.match(image(index), [c.text for c in plain])}
             scores = {caption.text: caption.score + 50.0 * fits[caption.text] for caption in plain}
             wanted = sorted(scores, key=lambda text: -scores[text])
-            found = rerank_weight.captioner(image(place), n_best=6).captions
+            found = rerank_weight.captioner(image(index), n_best=6).captions
             assert [caption.text for caption in found] == wanted
             assert [caption.score for caption in found] == pytest.approx([scores[text] for text in wanted], abs=1e-4)
             changed += wanted[0] != plain[0].text
-            assert rerank_weight.captioner(image(place)).text == rerank_weight.describe(image(place)).text == wanted[0]
-            assert rerank_weight.captioner(image(place), rerank_weight=0).text == plain[0].text
-            assert model.captioner(image(place), beam=6, rerank_weight=50.0).text == wanted[0]
-            greedy = rerank_weight.captioner(image(place), beam=1)  # there is nothing to choose from
-            assert greedy.text == model.captioner(image(place), beam=1).text
+            assert rerank_weight.captioner(image(index)).text == rerank_weight.describe(image(index)).text == wanted[0]
+            assert rerank_weight.captioner(image(index), rerank_weight=0).text == plain[0].text
+            assert model.captioner(image(index), beam=6, rerank_weight=50.0).text == wanted[0]
+            greedy = rerank_weight.captioner(image(index), beam=1)  # there is nothing to choose from
+            assert greedy.text == model.captioner(image(index), beam=1).text
         assert changed
 
 
@@ -118,18 +118,18 @@ def test_captions_with_a_low_similarity_are_uncertain(model: Model, tmp_path: Pa
     six = replace(tiny.captioner.sequence, decoding=replace(tiny.captioner.sequence.decoding, beam=6))
     matched = replace(tiny.captioner, sequence=six, rerank_weight=50.0)
     with Model(write_bundle(tmp_path / "matched", replace(tiny, captioner=matched), files())) as whole:
-        fits = [whole.captioner(image(place)).best.similarity or 0.0 for place in range(5)]
+        fits = [whole.captioner(image(index)).best.similarity or 0.0 for index in range(5)]
     limit = float(np.median(fits))
     assert min(fits) < limit < max(fits)
     doubting = replace(tiny, captioner=replace(matched, uncertain_below=limit))
     with Model(write_bundle(tmp_path / "doubting", doubting, files())) as doubting_model:
-        for place, fit in enumerate(fits):
-            best = doubting_model.captioner(image(place)).best
+        for index, fit in enumerate(fits):
+            best = doubting_model.captioner(image(index)).best
             assert best.similarity == pytest.approx(fit)
-            assert best.similarity == pytest.approx(model.retriever.match(image(place), [best.text])[0].score, abs=1e-5)
+            assert best.similarity == pytest.approx(model.retriever.match(image(index), [best.text])[0].score, abs=1e-5)
             assert best.uncertain == (fit < limit)
             hedged = f"perhaps {best.text}" if fit < limit else best.text
-            assert best.hedged == doubting_model.describe(image(place)).text == hedged
+            assert best.hedged == doubting_model.describe(image(index)).text == hedged
 
 
 def test_images_with_a_low_similarity_are_captioned_again_with_matching_words(tmp_path: Path) -> None:
@@ -142,9 +142,9 @@ def test_images_with_a_low_similarity_are_captioned_again_with_matching_words(tm
     for below in (-1.1, -0.1, 1.1):  # never, sometimes, always
         head = replace(tiny.captioner, sequence=sequence, rerank_weight=50.0, retry=RetryPart("again.onnx", below))
         with Model(write_bundle(tmp_path / f"{below}", replace(tiny, captioner=head), made)) as again:
-            found = [again.captioner(image(place)).best for place in range(5)]
+            found = [again.captioner(image(index)).best for index in range(5)]
             best[below] = [(caption.text, caption.similarity or 0.0) for caption in found]
-            assert [again.describe(image(place)).text for place in range(5)] == [text for text, _ in best[below]]
+            assert [again.describe(image(index)).text for index in range(5)] == [text for text, _ in best[below]]
             assert len(again.captioner(image(0), beam=1).captions) == 1  # nothing to compare with
     never, sometimes, always = best.values()
     assert sometimes == [one if one[1] >= -0.1 else other for one, other in zip(never, always, strict=True)]
@@ -158,11 +158,11 @@ def test_retried_captions_contain_a_matching_word(tmp_path: Path) -> None:
     made = {**files(), "again.onnx": fitting_words(words, WEIGHTS["T"][words])}
     head = replace(tiny.captioner, rerank_weight=0.01, retry=RetryPart("again.onnx", 1.1))
     with Model(write_bundle(tmp_path / "again", replace(tiny, captioner=head), made)) as model:
-        for place in range(5):
-            fits = model.retriever.images(image(place)).vector @ WEIGHTS["T"][words].T
-            fitting = {model.captioner.vocabulary.word(int(words[place])) for place in np.argsort(-fits)[:2]}
-            plain = {caption.words for caption in model.captioner(image(place), n_best=3, rerank_weight=0).captions}
-            retried = model.captioner(image(place), n_best=3).captions
+        for index in range(5):
+            fits = model.retriever.images(image(index)).vector @ WEIGHTS["T"][words].T
+            fitting = {model.captioner.vocabulary.word(int(words[index])) for index in np.argsort(-fits)[:2]}
+            plain = {caption.words for caption in model.captioner(image(index), n_best=3, rerank_weight=0).captions}
+            retried = model.captioner(image(index), n_best=3).captions
             assert [caption.score for caption in retried] == sorted((c.score for c in retried), reverse=True)
             assert len({caption.words for caption in retried}) == len(retried)
             assert all(caption.words in plain or fitting & set(caption.words) for caption in retried)
@@ -193,19 +193,19 @@ def test_uncertainty_needs_a_rerank_weight(tmp_path: Path) -> None:
 
 
 def test_tags_equal_those_by_hand(model: Model) -> None:
-    for place in range(5):
-        mean = features(image(place)).mean(0)
+    for index in range(5):
+        mean = features(image(index)).mean(0)
         wanted = 1 / (1 + np.exp(-mean @ WEIGHTS["C"]))
-        found = model.tagger(image(place))
+        found = model.tagger(image(index))
         assert found.scores is not None
         np.testing.assert_allclose(found.scores, wanted, atol=1e-5)
         sure = {label: p for label, p in zip(LABELS, wanted, strict=True) if p >= 0.5}
         assert {tag.label: tag.confidence for tag in found.tags} == pytest.approx(sure, abs=1e-5)
         confidences = [tag.confidence for tag in found.tags]
         assert confidences == sorted(confidences, reverse=True)
-        assert len(model.tagger(image(place), top=2).tags) == 2
-        assert len(model.tagger(image(place), threshold=0.0).tags) == 3
-        assert model.tagger(image(place), threshold=1.0).tags == ()
+        assert len(model.tagger(image(index), top=2).tags) == 2
+        assert len(model.tagger(image(index), threshold=0.0).tags) == 3
+        assert model.tagger(image(index), threshold=1.0).tags == ()
 
 
 def test_embeddings_and_matches_equal_those_by_hand(model: Model) -> None:
@@ -230,8 +230,8 @@ def test_many_texts_keep_their_places(model: Model) -> None:
     random = np.random.default_rng(0)
     texts = [" ".join(random.choice(SYMBOLS[4:9], size=random.integers(1, 9))) for _ in range(200)]
     together = model.retriever.embed_texts(texts)
-    for place in range(0, 200, 17):
-        np.testing.assert_allclose(together[place], model.retriever.embed_texts([texts[place]])[0], atol=1e-5)
+    for index in range(0, 200, 17):
+        np.testing.assert_allclose(together[index], model.retriever.embed_texts([texts[index]])[0], atol=1e-5)
 
 
 def test_every_form_of_an_image_gives_the_same(model: Model, tmp_path: Path) -> None:
@@ -321,9 +321,9 @@ def test_bad_images_keep_their_places_and_stop_nothing(model: Model, tmp_path: P
 
 
 def test_results_come_in_order_from_many_batches(model: Model) -> None:
-    expected = [model.captioner(image(place)).text for place in range(103)]
+    expected = [model.captioner(image(index)).text for index in range(103)]
     assert len(set(expected)) > 1
-    assert [result.text for result in model.captioner(image(place) for place in range(103))] == expected
+    assert [result.text for result in model.captioner(image(index) for index in range(103))] == expected
 
 
 def test_a_stream_reads_little_ahead_and_may_be_left(model: Model) -> None:
@@ -362,17 +362,17 @@ def test_threads_may_share_a_model(tmp_path: Path) -> None:
         found: list[tuple[int, str]] = []
 
         def work(start: int) -> None:
-            found.extend((place, shared.captioner(image(place)).text) for place in range(start, start + 20))
-            several = shared.captioner([image(place) for place in range(40)])
-            found.extend((place, result.text) for place, result in enumerate(several))
+            found.extend((index, shared.captioner(image(index)).text) for index in range(start, start + 20))
+            several = shared.captioner([image(index) for index in range(40)])
+            found.extend((index, result.text) for index, result in enumerate(several))
 
         workers = [threading.Thread(target=work, args=(start,)) for start in range(8)]
         for worker in workers:
             worker.start()
         for worker in workers:
             worker.join()
-        for place, text in found:
-            assert expected.setdefault(place, text) == text
+        for index, text in found:
+            assert expected.setdefault(index, text) == text
         assert len(found) == 8 * 60
         names = {thread.name for thread in threading.enumerate() if thread.name.startswith("seetell")}
         assert len(names) <= 3 + 2  # this model's, and those of the module's

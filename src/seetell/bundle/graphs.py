@@ -1,7 +1,7 @@
-"""ONNX graphs are data, and this makes sure of it: no file but the graph itself is ever opened for one.
+"""Checks that ONNX graphs are nothing but data: no file other than the graph itself is ever opened.
 
-An ONNX file may say that some of its tensors lie in other files, anywhere on the disk, and some of ONNX Runtime's own
-operators (a compiled "context" of another processor, for one) name files, too. Neither has a place in a bundle. The
+An ONNX file may say that some of its tensors are in other files, anywhere on the disk, and some of ONNX Runtime's own
+operators (a compiled "context" of another processor, for one) name files, too. Neither is allowed in a bundle. The
 file is walked as protocol buffers are laid out (https://protobuf.dev/programming-guides/encoding/), along the fields of
 `onnx.proto` that can hold a tensor or a node. Nothing is interpreted, and only ONNX's standard operators are allowed.
 """
@@ -39,7 +39,7 @@ def check_graph(data: bytes, where: str) -> None:
 
 
 def _walk(data: memoryview, kind: str, where: str, depth: int) -> set[str]:
-    """Look through one message; the kinds of messages directly in it."""
+    """Check one message; returns the kinds of messages directly in it."""
     if depth > _DEPTH:
         raise _refused("this graph is nested too deeply", where)
     found = set()
@@ -53,7 +53,7 @@ def _walk(data: memoryview, kind: str, where: str, depth: int) -> set[str]:
         elif kind == "tensor" and (number == _EXTERNAL or (number == _LOCATION and value != 0)):
             raise _refused("this graph keeps tensors in other files, which a bundle may not", where)
         elif kind == "model" and number == _TRAINING:
-            raise _refused("this graph is one for training", where)
+            raise _refused("this is a training graph", where)
         elif (kind, number) in (("node", _NODE_DOMAIN), ("opset", _OPSET_DOMAIN)):
             domain = b"" if isinstance(value, int) else bytes(value[:100])
             if domain not in STANDARD:
@@ -63,35 +63,35 @@ def _walk(data: memoryview, kind: str, where: str, depth: int) -> set[str]:
 
 def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """Field numbers and values: a number, or the bytes of text, of a message or of packed numbers."""
-    place = 0
-    while place < len(data):
-        key, place = _number(data, place)
+    offset = 0
+    while offset < len(data):
+        key, offset = _number(data, offset)
         number, form = key >> 3, key & 7
         if form == 0:
-            value, place = _number(data, place)
+            value, offset = _number(data, offset)
             yield number, value
             continue
         if form == 2:
-            size, place = _number(data, place)
+            size, offset = _number(data, offset)
         elif form in (1, 5):
             size = 8 if form == 1 else 4
         else:
             raise ValueError(form)
-        if number == 0 or size > len(data) - place:
+        if number == 0 or size > len(data) - offset:
             raise ValueError(size)
-        yield number, data[place : place + size]
-        place += size
+        yield number, data[offset : offset + size]
+        offset += size
 
 
-def _number(data: memoryview, place: int) -> tuple[int, int]:
-    """A variable-length number, and where it ends."""
+def _number(data: memoryview, offset: int) -> tuple[int, int]:
+    """A variable-length number, and the offset of its end."""
     value = shift = 0
     while True:
-        byte = data[place]
-        place += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, place
+            return value, offset
         shift += 7
         if shift > 63:
             raise ValueError(shift)

@@ -17,6 +17,10 @@ class Attended(NamedTuple):
     Args:
         weights: of each cell of the feature grid, (R, L).
         gate: how much of the attended features is used (Xu et al.'s β), (R,); None for models without a gate.
+
+    Example:
+        >>> Attended(np.full((1, 4), 0.25)).gate is None
+        True
     """
 
     weights: Floats  # (R, L)

@@ -65,8 +65,8 @@ def _on_white(image: Image.Image) -> Image.Image:
 def _deep_grey_to_8_bits(image: Image.Image) -> NDArray[np.uint8]:
     """Grey of 16 or 32 bits, integer or floating-point.
 
-    16 bits have a white: 65,535. 32 bits do not, so the range is told from the values: the narrowest of the customary
-    ranges that holds them (0 to 1 for floating-point, 8 bits, 16 bits), and darkest to brightest where none does.
+    16 bits have a white: 65,535. 32 bits do not, so the range is inferred from the values: the narrowest of the usual
+    ranges that contains them (0 to 1 for floating-point, 8 bits, 16 bits), or else darkest to brightest.
     """
     image.load()
     values = np.asarray(image)

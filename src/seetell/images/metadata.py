@@ -1,4 +1,4 @@
-"""What an image file says about itself: its size, when it was taken, and what people wrote into it.
+"""The metadata of an image file: its size, when it was taken, and what people wrote into it.
 
 Descriptions are taken from XMP (`dc:title`, `dc:description`, the IPTC's texts for the blind, `dc:subject`), from
 IPTC-IIM (title, headline, caption, keywords) and from EXIF (ImageDescription, and Windows' title, comment and
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from PIL import ExifTags, Image, ImageFile, IptcImagePlugin
+
+from seetell.images.decode import register_heic
 
 LONGEST = 4_000  # characters of a description
 LARGEST_XMP = 2_000_000  # bytes
@@ -34,7 +36,13 @@ _NOT_WRITTEN = re.compile(r"(?i)olympus digital camera|samsung|sony dsc|minolta 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Width and height upright, 0 if they cannot be told; the time by the camera's clock."""
+    """The metadata of an image.
+
+    Args:
+        width, height: upright; 0 if unknown.
+        taken: when, by the camera's clock, in seconds since 1970.
+        description: titles, captions and keywords that people wrote.
+    """
 
     width: int = 0
     height: int = 0
@@ -43,8 +51,10 @@ class Metadata:
 
 
 def read_metadata(data: bytes) -> Metadata:
-    """What the bytes of an image file say; nothing is decoded."""
+    """Read the metadata in the bytes of an image file, without decoding the image."""
     texts = list(_xmp(data))
+    if data[4:8] == b"ftyp":
+        register_heic()
     width = height = 0
     taken = None
     # Pillow's plug-ins raise nearly everything on damaged data.
@@ -61,7 +71,7 @@ def read_metadata(data: bytes) -> Metadata:
 
 
 def plain(text: str) -> str:
-    """On one line, and storable: without what is not a character."""
+    """Text on one line, without characters that cannot be stored."""
     return " ".join(text.encode("utf-8", "ignore").decode("utf-8").replace("\0", " ").split())
 
 
@@ -78,7 +88,7 @@ def _joined(texts: list[str]) -> str:
 def _xmp(data: bytes) -> Iterator[str]:
     # A packet is found by its tags wherever it stands, as the XMP specification provides for.
     found = _PACKET.search(data)
-    # Nobody needs a document type in XMP but who wants to exhaust the memory with entities.
+    # XMP has no use for a document type, except to exhaust the memory with entities.
     if found is None or len(found[0]) > LARGEST_XMP or b"<!DOCTYPE" in found[0] or b"<!ENTITY" in found[0]:
         return
     try:
@@ -111,7 +121,7 @@ def _exif(exif: Image.Exif) -> Iterator[str]:
 
 
 def _text(value: bytes) -> str:
-    """UTF-8 if it is, else what old programs wrote."""
+    """Decode UTF-8, or Latin-1 as old programs wrote it."""
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
@@ -122,6 +132,6 @@ def _time(exif: Image.Exif) -> float | None:
     inner = exif.get_ifd(ExifTags.IFD.Exif)
     for value in (inner.get(ExifTags.Base.DateTimeOriginal), exif.get(ExifTags.Base.DateTime)):
         with contextlib.suppress(ValueError, TypeError, OverflowError):
-            # The camera's clock, in whatever zone it was; taken for this computer's.
+            # The camera's clock has no time zone; this computer's is assumed.
             return time.mktime(time.strptime(str(value)[:19], "%Y:%m:%d %H:%M:%S"))
     return None

@@ -1,4 +1,4 @@
-"""What an image shows, as XMP: the file that image managers look for beside it."""
+"""Captions and tags as XMP: the sidecar file that image managers read."""
 
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
@@ -23,7 +23,12 @@ _XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 
 def as_xmp(caption: str, tags: Sequence[str] = ()) -> str:
-    """A caption as description and as alternative text, and tags as subjects."""
+    """A caption as description and as alternative text, and tags as subjects.
+
+    Args:
+        caption: one sentence.
+        tags: labels.
+    """
     listed = "".join(f"<rdf:li>{escape(tag)}</rdf:li>" for tag in tags)
     subject = f"\n   <dc:subject><rdf:Bag>{listed}</rdf:Bag></dc:subject>" if tags else ""
     return _XMP.format(caption=escape(caption), subject=subject)

@@ -15,8 +15,6 @@ from seetell.library.storage.database import Database
 from seetell.library.storage.rows import ModelRow
 from seetell.runtime import Model
 
-AnyPath = str | os.PathLike[str]
-
 
 @dataclass(slots=True)
 class _Opened:
@@ -32,13 +30,13 @@ class CurrentModel:
 
     Args:
         database: of the library.
-        named: the model that the user named, if any; it must be the library's.
+        named: the folder of the model that the user named, if any; it must be the library's.
         threads: passed on to the model.
     """
 
-    def __init__(self, database: Database, named: AnyPath | None, threads: int | None) -> None:
+    def __init__(self, database: Database, named: Path | None, threads: int | None) -> None:
         self._database, self._threads = database, threads
-        self._named = None if named is None else find_bundle(named)
+        self._named = named
         self._lock = threading.Lock()
         self._opened: _Opened | None = None
         self._replaced: list[_Opened] = []  # still in use
@@ -132,7 +130,7 @@ class CurrentModel:
 
     def _find(self, row: ModelRow) -> Path:
         """The folder of the library's model, or of one that supersedes it."""
-        candidates = [self._named, Path(row.path), *(place.path for place in installed())]
+        candidates = [self._named, Path(row.path), *(each.path for each in installed())]
         superseding: Path | None = None
         for path in candidates:
             with contextlib.suppress(SeetellError):

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from seetell.bundle import find_bundle
 from seetell.library import descriptions, export
 from seetell.library.current_model import CurrentModel
 from seetell.library.indexing.indexer import Indexer
@@ -78,10 +79,11 @@ class Library(LibraryQueries):
             0
         """
         folder, server = library_folder(path), parse_server(path)
+        named = None if model is None else find_bundle(model)
         make_index = index_maker(server, exact_limit)
         database, rebuilt = open_database(folder, create=create, check=repair)
         try:
-            return cls(database, CurrentModel(database, model, threads), make_index(database), rebuilt)
+            return cls(database, CurrentModel(database, named, threads), make_index(database), rebuilt)
         except BaseException:
             database.close()
             raise

@@ -49,6 +49,19 @@ class Pipeline:
     Args:
         bundle: a verified bundle.
         threads: how many batches are processed at once; by default one per usable core.
+
+    Example:
+        >>> from seetell.bundle import Bundle, find_bundle
+        >>> class MeanColour:
+        ...     task = "Averaging"
+        ...     def results(self, names, features):
+        ...         return list(zip(names, features["pooled"].round(1).tolist()))
+        ...     def failed(self, name, error):
+        ...         return name, None
+        >>> pipeline = Pipeline(Bundle.open(find_bundle()))
+        >>> list(pipeline.map(["red.png", "absent.png"], MeanColour()))
+        [('red.png', [1.0, 0.0, 0.0]), ('absent.png', None)]
+        >>> pipeline.close()
     """
 
     def __init__(self, bundle: Bundle, threads: int | None = None) -> None:

@@ -25,6 +25,12 @@ class Caption:
         similarity: how well the caption matches the image, according to the retriever; None without re-ranking.
         uncertain: the similarity is lower than that of nearly all captions of images like the training data: the model
             is probably wrong.
+
+    Example:
+        >>> import seetell
+        >>> best = seetell.open_model().captioner("red.png").best
+        >>> best.words, best.attention.shape
+        (('a', 'red', 'thing'), (3, 4))
     """
 
     text: str
@@ -48,7 +54,12 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A label and its confidence, from 0 to 1."""
+    """A label and its confidence, from 0 to 1.
+
+    Example:
+        >>> Tag("dog", 0.75).label
+        'dog'
+    """
 
     label: str
     confidence: float
@@ -56,7 +67,13 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A text and how well it matches an image; higher is better."""
+    """A text and how well it matches an image; higher is better.
+
+    Example:
+        >>> import seetell
+        >>> max(seetell.open_model().retriever.match("red.png", ["blue", "red"]), key=lambda match: match.score).text
+        'red'
+    """
 
     text: str
     score: float
@@ -69,6 +86,12 @@ class Result:
     Args:
         name: the image's path, or its number if it has none; the text itself for the embedding of a text.
         error: why the image could not be read; everything else is then empty.
+
+    Example:
+        >>> import seetell
+        >>> result = seetell.open_model().tagger("absent.png")
+        >>> print(result.error)
+        absent.png: there is no such file
     """
 
     name: str
@@ -178,6 +201,11 @@ class Description(Result):
         captions: best first.
         tags: most confident first.
         embedding: the retriever's vector.
+
+    Example:
+        >>> import seetell
+        >>> seetell.open_model().describe("red.png")
+        Description('red.png', 'a red thing', 'red')
     """
 
     captions: tuple[Caption, ...] = ()
@@ -191,7 +219,7 @@ class Description(Result):
         return self.captions[0].hedged if self.captions else ""
 
     def _summary(self) -> str:
-        return f"{_short(self.text)}, {len(self.tags)} tags"
+        return ", ".join(_short(text) for text in (self.text, ", ".join(tag.label for tag in self.tags)) if text)
 
 
 def _short(text: str) -> str:

@@ -72,7 +72,9 @@ def bind(host: str, port: int | None = None) -> socket.socket:
         if port is None:
             return bind(host, 0)
         raise SeetellError(
-            f"cannot bind to this address: {error.strerror}", where=f"{host}:{port}", remedy="Choose another --port"
+            f"cannot bind to this address: {error.strerror}",
+            where=f"{host}:{port}",
+            remedy="Choose another --port or --host",
         ) from None
     listener.set_inheritable(True)
     return listener

@@ -215,5 +215,5 @@ def test_others_mean() -> None:
 
 @pytest.mark.parametrize("loss", [CrossEntropy, SelfCritical, HardAttentionRule])
 def test_refusals(loss: type[nn.Module]) -> None:
-    with pytest.raises(ValueError, match="not per 'page'"):
+    with pytest.raises(ValueError, match="per is 'page'"):
         loss(per="page")

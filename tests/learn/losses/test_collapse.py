@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 import torch
 
+from seetell.learn.losses import make_loss
 from seetell.learn.losses.collapse import CollapseDetector, guessed_recalls, loss_of_equal_scores, started_above
-from seetell.learn.losses.ranking import ranking_loss
+from seetell.learn.recipes import read_loss_settings
+from seetell.learn.recipes.loss_settings import SumOfHingesSettings
 
 MAX = {"kind": "max", "margin": 0.2}
 TRIPLET = {"kind": "triplet", "margin": 0.1, "lambda": 0.1}
@@ -35,8 +37,9 @@ TRIPLET = {"kind": "triplet", "margin": 0.1, "lambda": 0.1}
     ids=str,
 )
 def test_loss_of_equal_scores_is_what_the_loss_says(settings: dict[str, Any], batch: int) -> None:
-    measured = ranking_loss(settings)(torch.full((batch, batch), 0.37), torch.eye(batch)).item()
-    assert loss_of_equal_scores(settings, batch) == pytest.approx(measured, rel=1e-6, abs=1e-6)
+    chosen = read_loss_settings(settings)
+    measured = make_loss(chosen)(torch.full((batch, batch), 0.37), torch.eye(batch)).item()
+    assert loss_of_equal_scores(chosen, batch) == pytest.approx(measured, rel=1e-6, abs=1e-6)
 
 
 def test_guessed_recalls_are_those_of_random_rankings() -> None:
@@ -62,7 +65,7 @@ def history(*figures: tuple[float, float]) -> list[dict[str, Any]]:
 
 
 def test_a_run_stuck_at_the_margin_is_named_with_what_to_try() -> None:
-    detector = CollapseDetector(MAX, batch=128, signed=True)
+    detector = CollapseDetector(read_loss_settings(MAX), batch=128, signed=True)
     run = history((60.0, 3.0), (51.3, 3.1), (51.25, 3.2))
     assert detector.advice(run[:2]) == ""
     words = detector.advice(run)
@@ -76,7 +79,7 @@ def test_a_run_stuck_at_the_margin_is_named_with_what_to_try() -> None:
 
 def test_advice_fits_the_run() -> None:
     run = history((0.0, 3.0), (0.0, 3.0), (25.6, 3.0))
-    words = CollapseDetector({"kind": "sum", "margin": 0.2}, batch=8).advice(run)
+    words = CollapseDetector(SumOfHingesSettings(margin=0.2), batch=8).advice(run)
     assert "curriculum" not in words
     assert "absolute" not in words
     assert "larger batch" in words
@@ -84,7 +87,7 @@ def test_advice_fits_the_run() -> None:
 
 
 def test_a_run_that_learns_hears_nothing() -> None:
-    detector = CollapseDetector(MAX, batch=128)
+    detector = CollapseDetector(read_loss_settings(MAX), batch=128)
     run = history((51.2, 3.0), (50.0, 12.0), (30.0, 90.0), (20.0, 150.0))
     assert [detector.advice(run[:n]) for n in range(5)] == [""] * 5
     assert detector.started(run) == 2
@@ -92,7 +95,7 @@ def test_a_run_that_learns_hears_nothing() -> None:
 
 
 def test_a_word_now_and_then_until_the_run_has_failed() -> None:
-    detector = CollapseDetector(MAX, batch=128)
+    detector = CollapseDetector(read_loss_settings(MAX), batch=128)
     run = history(*[(51.2, 3.0)] * 35)
     assert [n for n in range(1, 36) if detector.advice(run[:n])] == [3, 10, 20, 30]
     assert not detector.failed(run[:29])
@@ -103,23 +106,23 @@ def test_a_word_now_and_then_until_the_run_has_failed() -> None:
 
 
 def test_a_run_that_loses_what_it_had_learned_is_named_at_once_and_once() -> None:
-    detector = CollapseDetector(MAX, batch=128)
+    detector = CollapseDetector(read_loss_settings(MAX), batch=128)
     run = history((50.0, 20.0), (51.2, 3.0), (51.2, 3.0))
     assert "has collapsed" in detector.advice(run[:2])
     assert detector.advice(run) == ""
 
 
 def test_two_per_cent_either_way() -> None:
-    detector = CollapseDetector(MAX, batch=10)  # equal scores: 4.0
+    detector = CollapseDetector(read_loss_settings(MAX), batch=10)  # equal scores: 4.0
     stuck = [detector.stuck({"loss": loss}) for loss in (3.9, 3.93, 4.0, 4.07, 4.1)]
     assert stuck == [False, True, True, True, False]
-    assert not CollapseDetector({**TRIPLET, "selection": "hard"}, batch=10).stuck({"loss": 0.0})
+    assert not CollapseDetector(read_loss_settings({**TRIPLET, "selection": "hard"}), batch=10).stuck({"loss": 0.0})
 
 
 def test_a_small_last_batch_is_reckoned_with() -> None:
     """1,600 samples are twelve batches of 128 and one of 64, whose sum of hinges is a quarter as large."""
-    settings = {"kind": "sum", "margin": 0.2}
-    measured, loss = 0.0, ranking_loss(settings)
+    settings = SumOfHingesSettings(margin=0.2)
+    measured, loss = 0.0, make_loss(settings)
     for size in [128] * 12 + [64]:
         measured += size * loss(torch.zeros(size, size), torch.eye(size)).item() / 1600
     detector = CollapseDetector(settings, batch=128)

@@ -22,9 +22,10 @@ from seetell.learn.losses import (
     SemiHardOnly,
     SumOfHinges,
     TripletLoss,
+    make_loss,
     positive_mask,
-    ranking_loss,
 )
+from seetell.learn.recipes import read_loss_settings
 
 DIAGONAL = torch.eye(6, dtype=torch.bool)
 # Images with three captions, one, two and none; the last caption describes two images.
@@ -257,28 +258,34 @@ def test_refusals(loss: nn.Module, shape: tuple[int, int], mask: tuple[int, int]
         loss(torch.zeros(shape), torch.zeros(mask))
 
 
+def made(settings: dict[str, object]) -> nn.Module:
+    """The loss that a recipe's table describes."""
+    return make_loss(read_loss_settings(settings))
+
+
 def test_losses_by_name() -> None:
-    loss = ranking_loss({"kind": "triplet", "margin": 0.1, "lambda": 0.4, "selection": "k_hardest", "k": 10})
+    loss = made({"kind": "triplet", "margin": 0.1, "lambda": 0.4, "selection": "k_hardest", "k": 10})
     assert isinstance(loss, TripletLoss)
     assert (loss.margin, loss.lambda_, loss.selection, loss.reduction) == (0.1, 0.4, KHardest(10), "sum")
-    assert isinstance(ranking_loss({"kind": "sum", "margin": 0.05}), SumOfHinges)
-    assert isinstance(ranking_loss({"kind": "max", "margin": 0.05, "reduction": "mean"}), MaxOfHinges)
-    assert isinstance(ranking_loss({"kind": "contrastive", "temperature": 0.1}), Contrastive)
+    assert isinstance(made({"kind": "sum", "margin": 0.05}), SumOfHinges)
+    assert isinstance(made({"kind": "max", "margin": 0.05, "reduction": "mean"}), MaxOfHinges)
+    assert isinstance(made({"kind": "contrastive", "temperature": 0.1}), Contrastive)
 
 
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"kind": "minimum"}, "no ranking loss called 'minimum'. Choose one of: sum, max"),
+        ({"kind": "minimum"}, "there is no loss 'minimum'. Choose one of: sum, max"),
         ({"margin": 0.2}, "has no kind"),
-        ({"kind": "sum", "margn": 0.2}, "no setting called 'margn'. It knows: margin, reduction"),
-        ({"kind": "triplet", "selection": "easy"}, "no selection called 'easy'"),
-        ({"kind": "triplet", "selection": "hard", "k": 3}, "no setting called 'k'"),
-        ({"kind": "triplet", "k": 3}, "no setting called 'k'"),
-        ({"kind": "triplet", "reduction": "median"}, "no reduction called 'median'"),
-        ({"kind": "contrastive", "temperature": -1.0}, "must be positive"),
+        ({"kind": "sum", "margn": 0.2}, r"there is no setting 'margn'. Did you mean 'margin'\?"),
+        ({"kind": "triplet", "selection": "easy"}, "selection is 'easy'; expected one of: all, hard"),
+        ({"kind": "triplet", "selection": "hard", "k": 3}, "k belongs to the selection 'k_hardest', not to 'hard'"),
+        ({"kind": "triplet", "k": 3}, "k belongs to the selection 'k_hardest', not to 'all'"),
+        ({"kind": "triplet", "reduction": "median"}, "reduction is 'median'; expected one of: sum, mean, mean_nonzero. Did you mean 'mean'"),
+        ({"kind": "contrastive", "temperature": 0.001}, "below its lowest value"),
+        ({"kind": "contrastive", "temperature": -1.0}, "temperature is -1.0; expected a number > 0"),
     ],
 )
 def test_settings_that_do_not_hold_together(settings: dict[str, object], problem: str) -> None:
     with pytest.raises(SeetellError, match=problem):
-        ranking_loss(settings)
+        made(settings)

@@ -8,7 +8,10 @@ from torch import Tensor, nn
 from torch.autograd import gradcheck
 
 from seetell.errors import SeetellError
-from seetell.learn.losses.tags import LOSSES, Asymmetric, BinaryCrossEntropy, Focal, Softmax, Warp, tag_loss
+from seetell.learn.losses import make_loss
+from seetell.learn.losses.tags import TAG_LOSSES, Asymmetric, BinaryCrossEntropy, Focal, Softmax, Warp
+from seetell.learn.recipes import read_loss_settings
+from seetell.learn.recipes.loss_settings import AsymmetricSettings
 
 # Two labels, one, all, none.
 TARGETS = torch.tensor([[1, 0, 1, 0, 0], [0, 0, 0, 1, 0], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0]])
@@ -163,11 +166,14 @@ def test_refusals(loss: nn.Module) -> None:
 
 
 def test_losses_by_name() -> None:
-    assert {type(tag_loss({"kind": kind})) for kind in LOSSES} == set(LOSSES.values())
-    chosen = tag_loss({"kind": "asymmetric", "gamma_negative": 2})
+    for kind, (settings, loss) in TAG_LOSSES.items():
+        chosen = read_loss_settings({"kind": kind})
+        assert type(chosen) is settings
+        assert type(make_loss(chosen)) is loss
+    chosen = make_loss(AsymmetricSettings(gamma_negative=2))
     assert isinstance(chosen, Asymmetric)
     assert chosen.gamma_negative == 2
-    with pytest.raises(SeetellError, match="not a probability"):
-        tag_loss({"kind": "asymmetric", "margin": 1.5})
-    with pytest.raises(SeetellError, match="no tag loss called 'hinge'"):
-        tag_loss({"kind": "hinge"})
+    with pytest.raises(SeetellError, match=r"margin is 1\.5; expected a number < 1"):
+        read_loss_settings({"kind": "asymmetric", "margin": 1.5})
+    with pytest.raises(SeetellError, match="there is no loss 'hinge'"):
+        read_loss_settings({"kind": "hinge"})

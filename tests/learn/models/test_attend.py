@@ -7,7 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from seetell.learn.models.attend import Attend
+from seetell.learn.models.inputs import ModelInputs
 from seetell.learn.recipes import RecipeError
+from seetell.learn.recipes.model_settings import AttendSettings
+from seetell.settings import read
 
 WORDS, FEATURES, PLACES = 11, 7, 5
 
@@ -15,7 +18,9 @@ WORDS, FEATURES, PLACES = 11, 7, 5
 def make(**settings: Any) -> Attend:
     torch.manual_seed(3)
     sizes = {"units": 6, "word_dimensions": 4, "attention_dimensions": 8}
-    return Attend(FEATURES, WORDS, nn.Identity(), **{**sizes, **settings})
+    vectors = settings.pop("vectors", None)
+    chosen = read(AttendSettings, {**sizes, **settings})
+    return Attend(chosen, ModelInputs(features=FEATURES, words=WORDS, vectors=vectors))
 
 
 def data(count: int = 3) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from torch import nn
 from torch.nn.functional import cross_entropy, log_softmax
 
 from helpers.captioners import (
@@ -23,7 +22,7 @@ from helpers.captioners import (
 )
 from seetell.learn.models import build
 from seetell.learn.models.captioner import select
-from seetell.learn.recipes import RecipeError
+from seetell.learn.recipes import RecipeError, read_model_settings
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -158,13 +157,8 @@ def test_weights_written_and_read_again_tell_the_same(name: str, tmp_path: Path)
 def test_given_word_vectors_are_used_and_left_alone_when_frozen(name: str) -> None:
     vectors = torch.randn(WORDS, 5)
     for freeze in (True, False):
-        model = build(
-            {**SETTINGS[name], "freeze": freeze},
-            words=WORDS,
-            transform=nn.Identity(),
-            vectors=vectors.clone(),
-            **given(name),
-        )
+        settings = read_model_settings({**SETTINGS[name], "freeze": freeze})
+        model = build(settings, given(name, vectors.clone()))
         model(images(name), captions()).logits.square().sum().backward()
         table = model.words.table.weight
         assert torch.equal(table, vectors)
@@ -185,4 +179,4 @@ def test_levels_below_the_grid_are_read_and_filling_is_not() -> None:
 @pytest.mark.parametrize("name", ["convolutional", "merge"])
 def test_models_that_read_no_levels_say_so(name: str) -> None:
     with pytest.raises(RecipeError, match="reads no levels"):
-        build(SETTINGS[name], words=WORDS, transform=nn.Identity(), **given("attend-levels"))
+        build(read_model_settings(SETTINGS[name]), given("attend-levels"))

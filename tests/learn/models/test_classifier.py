@@ -9,15 +9,16 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from seetell.learn.models import build
+from seetell.learn.models import ModelInputs, build
 from seetell.learn.models.classifier import GridClassifier
+from seetell.learn.recipes import read_model_settings
 
 FEATURES, PLACES, LABELS = 6, 9, 4
 
 
 def make(kind: str, seed: int = 0, **more: object) -> nn.Module:
     torch.manual_seed(seed)
-    return build({"kind": kind, **more}, features=FEATURES, labels=LABELS, transform=nn.Identity()).eval()
+    return build(read_model_settings({"kind": kind, **more}), ModelInputs(features=FEATURES, labels=LABELS)).eval()
 
 
 def images(kind: str, count: int = 5) -> torch.Tensor:

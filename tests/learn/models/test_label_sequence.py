@@ -12,24 +12,29 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, log_softmax
 
 from seetell.decoding import Rules, beam_search, greedy
-from seetell.learn.models import build
+from seetell.learn.models import ModelInputs, build
 from seetell.learn.models.captioner import select
 from seetell.learn.models.decoder import TorchDecoder
-from seetell.learn.models.label_sequence import LabelSequence, Part
-from seetell.learn.recipes import RecipeError
+from seetell.learn.models.label_sequence import LabelSequence
+from seetell.learn.recipes import RecipeError, read_model_settings
+from seetell.learn.recipes.model_settings import LabelPart
 
 SECTIONS, WORDS = (3, 4, 6), 11
 PAD, START, END = 0, 1, 2
 SMALL = {"units": 8, "label_dimensions": 5, "attention_dimensions": 7}
-VARIANTS = [(part, attention) for part in get_args(Part) for attention in (False, True)]
+VARIANTS = [(part, attention) for part in get_args(LabelPart) for attention in (False, True)]
 every_variant = pytest.mark.parametrize(("part", "attention"), VARIANTS)
 Vector = NDArray[np.float64]
+
+
+def given(**more: Any) -> ModelInputs:
+    return ModelInputs(**{"words": WORDS, "sections": SECTIONS, **more})
 
 
 def make(part: str, attention: bool, seed: int = 0, sections: tuple[int, ...] = SECTIONS, **more: Any) -> LabelSequence:
     torch.manual_seed(seed)
     settings = {"kind": "label_sequence", "part": part, "attention": attention, **SMALL, **more}
-    model = build(settings, sections=sections, features=sum(sections), words=WORDS, transform=nn.Identity())
+    model = build(read_model_settings(settings), given(sections=sections))
     assert isinstance(model, LabelSequence)
     return model.eval()
 
@@ -258,22 +263,17 @@ def test_weights_start_by_xaviers_rule_and_biases_at_zero(part: str, attention: 
 def test_given_vectors_are_where_embeddings_start_and_the_others_are_drawn() -> None:
     vectors = torch.randn(WORDS, 6)
     vectors[[PAD, START, END, 7]] = torch.nan
-    model = make("joint", False, vectors=None)
-    given = build(
-        {"kind": "label_sequence", "part": "joint", **SMALL},
-        sections=SECTIONS,
-        words=WORDS,
-        transform=nn.Identity(),
-        vectors=vectors,
-    )
-    table = given.labels.weight
+    model = make("joint", False)
+    settings = read_model_settings({"kind": "label_sequence", "part": "joint", **SMALL})
+    started = build(settings, given(vectors=vectors))
+    table = started.labels.weight
     assert table.shape == (WORDS, 6)
     known = ~vectors[:, 0].isnan()
     assert torch.equal(table[known], vectors[known])
     assert table.isfinite().all()
     assert (table[~known].abs().amax(1) > 0).all()
     assert model.labels.weight.shape == (WORDS, SMALL["label_dimensions"])
-    given(images(), sequences()).logits.square().sum().backward()
+    started(images(), sequences()).logits.square().sum().backward()
     assert table.grad.abs().sum() > 0
 
 
@@ -305,10 +305,10 @@ def test_dropout_is_on_inputs_and_outputs_of_the_lstm_only_in_training() -> None
 def test_a_transform_keeps_what_it_has_learned() -> None:
     fitted = nn.Linear(13, 13)
     before = fitted.weight.clone()
-    build({"kind": "label_sequence", **SMALL}, sections=SECTIONS, words=WORDS, transform=fitted)
+    build(read_model_settings({"kind": "label_sequence", **SMALL}), given(transform=fitted))
     assert torch.equal(fitted.weight, before)
 
 
 def test_a_part_that_is_not_there_is_refused() -> None:
-    with pytest.raises(RecipeError, match="init-both"):
-        make("init", False)
+    with pytest.raises(RecipeError, match=r"part is 'init-bot'; expected one of: .* Did you mean 'init-both'"):
+        make("init-bot", False)

@@ -5,7 +5,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from seetell.learn.models.inputs import ModelInputs
 from seetell.learn.models.merge import Merge
+from seetell.learn.recipes.model_settings import MergeSettings
 
 # The worked example of Vaishali, section VII: its vocabulary (0 is padding), captions and data matrix (Table 2.3).
 VOCABULARY = ["<pad>", "black", "cat", "endseq", "grass", "is", "on", "road", "sat", "startseq"]
@@ -36,7 +38,7 @@ def parameters(model: nn.Module) -> int:
 
 
 def test_the_layer_table() -> None:
-    model = Merge(2048, 1848, nn.Identity(), word_dimensions=50)
+    model = Merge(MergeSettings(word_dimensions=50), ModelInputs(features=2048, words=1848))
     assert parameters(model.words) == 92_400
     assert parameters(model.image) == 524_544
     assert parameters(model.recurrent) == 314_368
@@ -93,7 +95,9 @@ def whole_loss(model: Merge, images: Tensor) -> Tensor:
 
 def test_whole_captions_equal_the_expanded_table_in_loss_and_gradients() -> None:
     torch.manual_seed(0)
-    model = Merge(20, len(VOCABULARY), nn.Identity(), units=16, word_dimensions=6, dropout=0.0).double()
+    model = Merge(
+        MergeSettings(units=16, word_dimensions=6, dropout=0.0), ModelInputs(features=20, words=len(VOCABULARY))
+    ).double()
     images = torch.randn(2, 20, dtype=torch.double)
     torch.set_default_dtype(torch.double)
     try:

@@ -10,9 +10,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from seetell.learn.losses import Contrastive, MaxOfHinges
-from seetell.learn.models import build
+from seetell.learn.models import ModelInputs, build
 from seetell.learn.models.sentences import SentenceEncoder
-from seetell.learn.recipes import RecipeError
+from seetell.learn.recipes import RecipeError, read_model_settings
 
 WORDS, FEATURES = 30, 12
 
@@ -28,18 +28,19 @@ def tiny_sentences() -> SentenceEncoder:
     return SentenceEncoder(WORDS, width=8, layers=2, heads=2, inner=16, positions=20)
 
 
+def make_model(settings: dict[str, Any], **inputs: Any) -> Any:
+    return build(read_model_settings(settings), ModelInputs(**{"features": FEATURES, "words": WORDS, **inputs}))
+
+
 MODELS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
     "visual_semantic": (
-        lambda: build(
+        lambda: make_model(
             {"kind": "visual_semantic", "dimensions": 16, "word_dimensions": 8},
-            features=FEATURES,
-            words=WORDS,
-            transform=nn.Identity(),
         ),
         (FEATURES,),
     ),
     "visual_semantic, absolute": (
-        lambda: build(
+        lambda: make_model(
             {
                 "kind": "visual_semantic",
                 "dimensions": 16,
@@ -47,56 +48,41 @@ MODELS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
                 "absolute": True,
                 "similarity": "order",
             },
-            features=FEATURES,
-            words=WORDS,
-            transform=nn.Identity(),
         ),
         (FEATURES,),
     ),
     "two_branch": (
-        lambda: build(
+        lambda: make_model(
             {"kind": "two_branch", "layers": [24, 20, 16], "dropout": 0.1},
-            features=FEATURES,
-            words=WORDS,
-            transform=nn.Identity(),
             vectors=vectors(),
         ),
         (FEATURES,),
     ),
     "attentive_match": (
-        lambda: build(
+        lambda: make_model(
             {"kind": "attentive_match", "dimensions": 16, "hidden": 20, "units": 8, "word_dimensions": 9, "looks": 2},
-            features=FEATURES,
-            words=WORDS,
-            transform=nn.Identity(),
             vectors=vectors(),
             trained=20,
         ),
         (5, FEATURES),
     ),
     "sentence_match": (
-        lambda: build(
+        lambda: make_model(
             {"kind": "sentence_match", "dimensions": 16, "hidden": 20, "image_dropout": 0.1, "text_dropout": 0.1},
-            features=FEATURES,
-            transform=nn.Identity(),
             sentences=tiny_sentences(),
         ),
         (FEATURES,),
     ),
     "sentence_match, two pairs": (
-        lambda: build(
+        lambda: make_model(
             {"kind": "sentence_match", "dimensions": 16, "pairs": 2, "hidden": 20},
-            features=FEATURES,
-            transform=nn.Identity(),
             sentences=tiny_sentences(),
         ),
         (FEATURES,),
     ),
     "sentence_match, a layer trained": (
-        lambda: build(
+        lambda: make_model(
             {"kind": "sentence_match", "dimensions": 16, "hidden": 20, "trained_layers": 1},
-            features=FEATURES,
-            transform=nn.Identity(),
             sentences=tiny_sentences(),
         ),
         (FEATURES,),
@@ -166,11 +152,9 @@ def test_saved_and_loaded_it_gives_the_same(name: str, tmp_path: Path) -> None:
 
 
 def test_pairs_share_the_dimensions_evenly() -> None:
-    with pytest.raises(RecipeError, match="16 dimensions cannot be shared by 3 pairs"):
-        build(
+    with pytest.raises(RecipeError, match="16 dimensions cannot be divided among 3 pairs"):
+        make_model(
             {"kind": "sentence_match", "dimensions": 16, "pairs": 3},
-            features=FEATURES,
-            transform=nn.Identity(),
             sentences=tiny_sentences(),
         )
 
@@ -223,7 +207,7 @@ def test_captions_trained_on_by_length_are_in_their_order(monkeypatch: pytest.Mo
 def test_more_layers_than_there_are_cannot_be_trained() -> None:
     settings = {"kind": "sentence_match", "trained_layers": 3}
     with pytest.raises(RecipeError, match="has 2 layers, not 3"):
-        build(settings, features=FEATURES, transform=nn.Identity(), sentences=tiny_sentences())
+        make_model(settings, sentences=tiny_sentences())
 
 
 @pytest.mark.parametrize("name", ["sentence_match", "sentence_match, a layer trained"])
@@ -250,11 +234,8 @@ def test_words_that_no_caption_had_lie_where_their_vector_puts_them() -> None:
     """Word 25 is not among the 20 trained; with the vector of word 7 it is read as word 7 was before training."""
     given = vectors()
     given[25] = given[7]
-    model = build(
+    model = make_model(
         {"kind": "attentive_match", "dimensions": 16, "hidden": 20, "units": 8, "word_dimensions": 9},
-        features=FEATURES,
-        words=WORDS,
-        transform=nn.Identity(),
         vectors=given,
         trained=20,
     ).eval()
@@ -272,6 +253,6 @@ def test_two_branch_is_a_bag_of_words_and_the_others_are_not() -> None:
 
 def test_a_mistaken_setting_is_named() -> None:
     with pytest.raises(RecipeError, match="Did you mean 'dimensions'"):
-        build({"kind": "visual_semantic", "dimension": 3}, features=4, words=5, transform=nn.Identity())
+        make_model({"kind": "visual_semantic", "dimension": 3})
     with pytest.raises(RecipeError, match="there is no model 'visual'"):
-        build({"kind": "visual"})
+        make_model({"kind": "visual"})

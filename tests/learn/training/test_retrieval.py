@@ -252,10 +252,10 @@ def test_weights_of_another_version_are_refused(tmp_path: Path) -> None:
 def test_each_pair_has_the_loss_it_would_have_alone() -> None:
     torch.manual_seed(0)
     sentences = SentenceEncoder(50, width=8, layers=1, heads=2, inner=16)
-    inputs = ModelInputs(features=6)
-    both = SentenceMatch(SentenceMatchSettings(dimensions=16, pairs=2, hidden=10), inputs, sentences).eval()
+    inputs = ModelInputs(features=6, sentences=sentences)
+    both = SentenceMatch(SentenceMatchSettings(dimensions=16, pairs=2, hidden=10), inputs).eval()
     single = SentenceMatchSettings(dimensions=8, hidden=10)
-    alone = [SentenceMatch(single, inputs, sentences).eval() for _ in range(2)]
+    alone = [SentenceMatch(single, inputs).eval() for _ in range(2)]
     for index, one in enumerate(alone):
         one.image_sides[0].load_state_dict(both.image_sides[index].state_dict())
         one.text_sides[0].load_state_dict(both.text_sides[index].state_dict())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from seetell.learn.export import export
 from torch import nn
 
 from helpers.tiny_bundles import copy, forge

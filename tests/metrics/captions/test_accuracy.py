@@ -14,8 +14,8 @@ def test_padding_does_not_count() -> None:
 
 def test_scores_of_all_words_mean_the_highest() -> None:
     scores = np.zeros((2, 3, 4))
-    for place, word in np.ndenumerate([[1, 2, 3], [3, 2, 1]]):
-        scores[(*place, word)] = 1
+    for index, word in np.ndenumerate([[1, 2, 3], [3, 2, 1]]):
+        scores[(*index, word)] = 1
     assert next_word_accuracy(scores, [[1, 2, 2], [3, 0, 0]], ignore=0) == pytest.approx(75)
 
 

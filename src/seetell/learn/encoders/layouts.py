@@ -1,10 +1,11 @@
 """The layouts of an image's features, and the module that reads them from a network in one pass.
 
 - `pooled` (D): the penultimate vector, what the classifier would read. VGG: fc7 after its ReLU.
-- `grid` (L × D): annotation vectors, the locations of the network's last feature map row by row. VGG: the map before the
-  last pooling (Xu et al.). `grid:N` is the map of the N-th stage, counted from 1.
-- `levels` (a row of `sections`): each stage's map averaged over its locations, and `pooled`; for CNN sequence to sequence
-  (Ren). VGG's stages are its five pooling layers; any other network's are those that timm lists (`feature_info`).
+- `grid` (L × D): annotation vectors, the locations of the network's last feature map row by row. VGG: the map before
+  the last pooling (Xu et al.). `grid:N` is the map of the N-th stage, counted from 1.
+- `levels` (a row of `sections`): each stage's map averaged over its locations, and `pooled`; for CNN sequence to
+  sequence (Ren). VGG's stages are its five pooling layers; any other network's are those that timm lists
+  (`feature_info`).
 - `full_network` (a row of `sections`): every convolution and fully connected layer but the classifier, after
   normalisation and activation, averaged over its locations (Vilalta et al.); `taps.py` has the rule.
 - `grid+levels` (L + R × D): the locations of `grid`, and below them the row of `levels`, cut into R rows of the grid's

@@ -1,4 +1,4 @@
-"""Networks by name, and where their weights come from: a pip package, a file, timm's hub or, for tests, a random generator.
+"""Networks by name, and where their weights come from: a pip package, a file, timm's hub or, for tests, random.
 
 An encoder is written `NETWORK` or `NETWORK@WEIGHTS`, where NETWORK is any name that timm knows (with or without one of
 its tags) and WEIGHTS one of

@@ -191,7 +191,10 @@ the model (sampling, rewards, the doubly stochastic penalty)."""
 
 
 def others_mean(rewards: Tensor) -> Tensor:
-    """A baseline without a greedy caption: for each of S samples of an image (P, S), the mean reward of the others.
+    """A baseline without a greedy caption: for each of S samples of an image, the mean reward of the others.
+
+    Args:
+        rewards: (P, S), those of each image's samples.
 
     Example:
         >>> others_mean(torch.tensor([[1.0, 2.0, 6.0]]))
@@ -204,7 +207,16 @@ def others_mean(rewards: Tensor) -> Tensor:
 
 
 def word_log_likelihoods(logits: Tensor, words: Tensor) -> Tensor:
-    """log p(y_t) (B, T) of the words (B, T), from logits or log-probabilities (B, T, V)."""
+    """The log-likelihood log p(y_t) of each word (B, T).
+
+    Args:
+        logits: logits or log-probabilities (B, T, V).
+        words: word indices (B, T).
+
+    Example:
+        >>> word_log_likelihoods(torch.zeros(1, 2, 4), torch.tensor([[1, 2]]))
+        tensor([[-1.3863, -1.3863]])
+    """
     return -F.cross_entropy(logits.flatten(0, 1), words.flatten(), reduction="none").view(words.shape)
 
 

@@ -40,6 +40,10 @@ def started_above(images: int, texts: int) -> float:
     It is 10, or as many times the recalls of a random ranking as 10 is for Vilalta et al.; on tiny splits, half-way
     from a random ranking to 600.
 
+    Args:
+        images: how many there are.
+        texts: how many there are.
+
     Example:
         >>> started_above(images=1000, texts=5000)
         10.0

@@ -60,6 +60,7 @@ class TripletLoss(nn.Module):
             raise ValueError(f"there is no reduction called {self.reduction!r}: choose sum, mean or mean_nonzero")
 
     def forward(self, scores: Tensor, positives: Tensor) -> Tensor:
+        """Scores (P, T) and a mask of positives (P, T) → a scalar."""
         scores, positives = _checked(scores, positives)
         loss = self._one_way(scores, positives)
         return loss + self.lambda_ * self._one_way(scores.T, positives.T) if self.lambda_ else loss
@@ -161,6 +162,7 @@ class Contrastive(nn.Module):
         return float(torch.exp(-self.log_scale.detach()))
 
     def forward(self, scores: Tensor, positives: Tensor) -> Tensor:
+        """Scores (P, T) and a mask of positives (P, T) → a scalar."""
         scores, positives = _checked(scores, positives)
         with torch.no_grad():
             # The parameter itself is clamped: clamping its use would leave it without a gradient outside the range.

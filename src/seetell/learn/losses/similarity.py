@@ -85,7 +85,15 @@ SIMILARITIES: dict[str, Similarity] = {"cosine": cosine, "order": order, "euclid
 
 
 def similarity_by_name(name: str) -> Similarity:
-    """The similarity called `cosine`, `order` or `euclidean`."""
+    """A similarity by its name in recipes.
+
+    Args:
+        name: `cosine`, `order` or `euclidean`.
+
+    Example:
+        >>> similarity_by_name("order").__name__
+        'order'
+    """
     if name not in SIMILARITIES:
         raise SeetellError(f"there is no similarity {name!r}", remedy=did_you_mean(name, SIMILARITIES))
     return SIMILARITIES[name]

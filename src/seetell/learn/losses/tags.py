@@ -34,6 +34,7 @@ class BinaryCrossEntropy(nn.Module):
     """
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Logits (B, C) and targets (B, C) → a scalar."""
         logits, targets = _checked(logits, targets)
         return F.binary_cross_entropy_with_logits(logits, targets)
 
@@ -55,6 +56,7 @@ class Softmax(nn.Module):
     """
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Logits (B, C) and targets (B, C) → a scalar."""
         logits, targets = _checked(logits, targets)
         labels = targets.sum(1)
         losses = -(logits.log_softmax(1) * targets).sum(1) / labels.clamp(min=1)
@@ -91,6 +93,7 @@ class Warp(nn.Module):
         self.margin, self.sampled = margin, sampled
 
     def forward(self, logits: Tensor, targets: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Logits (B, C) and targets (B, C) → a scalar; `generator` is for sampling."""
         logits, targets = _checked(logits, targets)
         image, label = targets.nonzero(as_tuple=True)
         false = targets[image] == 0  # (true labels, C)
@@ -128,6 +131,7 @@ class Focal(nn.Module):
         self.gamma, self.alpha = gamma, alpha
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Logits (B, C) and targets (B, C) → a scalar."""
         logits, targets = _checked(logits, targets)
         signed = torch.where(targets > 0, logits, -logits)
         # A power of a probability is the exponential of its logarithm, which avoids divisions by zero.
@@ -164,6 +168,7 @@ class Asymmetric(nn.Module):
         self.gamma_positive, self.gamma_negative, self.margin = gamma_positive, gamma_negative, margin
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Logits (B, C) and targets (B, C) → a scalar."""
         logits, targets = _checked(logits, targets)
         true = torch.exp(self.gamma_positive * F.logsigmoid(-logits)) * F.logsigmoid(logits)
         losses = -torch.where(targets > 0, true, self._false(logits))

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
+from seetell.learn.models.sentences import SentenceEncoder
+
 
 @dataclass(frozen=True)
 class ModelInputs:
@@ -19,6 +21,7 @@ class ModelInputs:
         levels: how many features of the network's stages follow the grid; 0: none.
         vectors: pre-trained word vectors or label embeddings (words, d), if any.
         trained: how many of the words, from the first, occur in the training captions; None: all.
+        sentences: the frozen sentence encoder of `SentenceMatch`; the installed one by default.
     """
 
     features: int = 0
@@ -29,3 +32,4 @@ class ModelInputs:
     levels: int = 0
     vectors: Tensor | None = None
     trained: int | None = None
+    sentences: SentenceEncoder | None = None

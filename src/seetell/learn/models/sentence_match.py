@@ -47,20 +47,17 @@ class SentenceMatch(nn.Module):
 
     Args:
         settings: see `SentenceMatchSettings`.
-        inputs: `features` is the width of the image features.
-        sentences: the frozen sentence encoder; the installed one by default. It is not part of a checkpoint.
+        inputs: `features` is the width of the image features; `sentences` is not part of a checkpoint.
     """
 
     similarity: Literal["cosine"] = "cosine"
 
-    def __init__(
-        self, settings: SentenceMatchSettings, inputs: ModelInputs, sentences: SentenceEncoder | None = None
-    ) -> None:
+    def __init__(self, settings: SentenceMatchSettings, inputs: ModelInputs) -> None:
         super().__init__()
         self.dimensions, self.pairs = settings.dimensions, settings.pairs
         self.transform = inputs.transform
         # In a tuple, so that its weights are neither trained nor saved with this model's.
-        self._frozen = (sentences or load_sentence_encoder(),)
+        self._frozen = (inputs.sentences or load_sentence_encoder(),)
         layers, trained = self.sentences.layers, settings.trained_layers
         if trained > len(layers):
             raise RecipeError(

@@ -27,6 +27,8 @@ from seetell.learn.recipes.recipe import (
     Recipe,
     TextSettings,
     TrainingSettings,
+    read_loss_settings,
+    read_model_settings,
     read_recipe,
 )
 
@@ -47,6 +49,8 @@ __all__ = [
     "TextSettings",
     "TrainingSettings",
     "load_recipe",
+    "read_loss_settings",
+    "read_model_settings",
     "read_recipe",
     "recipe_names",
 ]

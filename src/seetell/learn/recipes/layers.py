@@ -1,6 +1,7 @@
 """The layers a recipe is read in, and which of them a mistake comes from."""
 
 import copy
+import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from seetell.errors import RecipeError, did_you_mean
 from seetell.learn.recipes.recipe import BudgetName, Recipe, read_recipe
 
 BUDGETS: tuple[str, ...] = get_args(BudgetName)
+OVERRIDES = ("dataset", "budget")  # tables whose settings apply to one dataset, or one budget
 DATASETS = ("flickr8k", "flickr30k", "coco", "table", "scenes")
 
 
@@ -79,8 +81,7 @@ def load_recipe(
     """
     if budget not in BUDGETS:
         raise RecipeError(f"there is no budget {budget!r}", remedy=did_you_mean(budget, BUDGETS))
-    layers = _file_layers(str(name), dataset, budget)
-    main = layers[0].where
+    layers, main = _file_layers(str(name), dataset, budget), _where(str(name))
     if under:
         layers.append(Layer(main, {section: dict(values) for section, values in under.items()}, "replace"))
     layers.extend(_override(setting) for setting in settings)
@@ -91,6 +92,11 @@ def load_recipe(
         where = _origin(error, layers) or main
         where = where if where.startswith("--set") or not error.where else f"{where}: {error.where}"
         raise RecipeError(error.problem, where=where, remedy=error.remedy) from None
+
+
+def _where(name: str) -> str:
+    path = Path(name)
+    return name if path.suffix == ".toml" or path.is_file() else f"recipe {name}"
 
 
 def _stacked(layers: Sequence[Layer]) -> dict[str, Any]:
@@ -104,6 +110,8 @@ def _origin(error: RecipeError, layers: Sequence[Layer]) -> str:
     """Where the first layer was written with which the same error arises."""
     if error.where.startswith("--set"):
         return error.where
+    if error.problem.endswith("is missing"):  # from the base as well, but the recipe itself should have it
+        return ""
     for count in range(1, len(layers) + 1):
         try:
             read_recipe(_stacked(layers[:count]))
@@ -122,40 +130,43 @@ def _override(setting: str) -> Layer:
 
 
 def _file_layers(name: str, dataset: str, budget: str) -> list[Layer]:
-    """A recipe's own settings, then those for the dataset, then those of the budget."""
-    content, where = _read_file(name)
-    for_datasets, small = content.pop("dataset", {}), dict(content.pop("budget", {}))
-    layers = [Layer(where, content), Layer(f"{where}: [dataset.{dataset}]", for_datasets.get(dataset, {}), "set")]
+    """A recipe's own settings over those it extends, then those for the dataset, then those of the budget."""
+    layers, content = _read_file(name), dict[str, Any]()
+    for layer in layers:
+        content = layer.over(content)
+    where, for_datasets, small = layers[-1].where, content.get("dataset", {}), dict(content.get("budget", {}))
+    own = [Layer(each.where, {k: v for k, v in each.content.items() if k not in OVERRIDES}) for each in layers]
+    own.append(Layer(f"{where}: [dataset.{dataset}]", for_datasets.get(dataset, {}), "set"))
     for_budgets = {kind: small.pop(kind) for kind in DATASETS if kind in small}
     if budget == "two-cores":
-        layers.append(Layer(f"{where}: [budget]", small, "set"))
-        layers.append(Layer(f"{where}: [budget.{dataset}]", for_budgets.get(dataset, {}), "set"))
-    return layers
+        own.append(Layer(f"{where}: [budget]", small, "set"))
+        own.append(Layer(f"{where}: [budget.{dataset}]", for_budgets.get(dataset, {}), "set"))
+    return own
 
 
-def _read_file(name: str) -> tuple[dict[str, Any], str]:
-    """The tables of a recipe's file, over those of the recipe it extends."""
-    path = Path(name)
+def _read_file(name: str) -> list[Layer]:
+    """The tables of a recipe's file, after those of the recipe it extends."""
+    path, where = Path(name), _where(name)
     if path.suffix == ".toml" or path.is_file():
         if not path.is_file():
             raise RecipeError("there is no such recipe file", where=name)
-        text, where = path.read_text(encoding="utf-8"), name
+        text = path.read_text(encoding="utf-8")
     else:
         source = files(__package__) / f"{name}.toml"
         if not source.is_file():
-            raise RecipeError(f"there is no recipe {name!r}", remedy=did_you_mean(name, recipe_names(), shown=100))
-        text, where = source.read_text(encoding="utf-8"), f"recipe {name}"
+            near = difflib.get_close_matches(name, recipe_names(), n=3)  # names differ by a letter or two
+            remedy = f"Did you mean {' or '.join(near)}?" if near else f"Choose one of: {', '.join(recipe_names())}"
+            raise RecipeError(f"there is no recipe {name!r}", remedy=remedy)
+        text = source.read_text(encoding="utf-8")
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f"this is not TOML: {error}", where=where) from None
     content.setdefault("name", path.stem)
-    if "extends" in content:
-        extended = content.pop("extends")
-        sibling = path.parent / extended  # a file may extend another in its folder
-        base, _ = _read_file(str(sibling) if extended.endswith(".toml") else extended)
-        content = _merged(base, content)
-    return content, where
+    extended = content.pop("extends", "")
+    sibling = path.parent / extended  # a file may extend another in its folder
+    base = _read_file(str(sibling) if extended.endswith(".toml") else extended) if extended else []
+    return [*base, Layer(where, content)]
 
 
 def _merged(below: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -38,7 +38,9 @@ from seetell.learn.recipes.model_settings import (
 from seetell.settings import Settings, differences, flatten, read, read_kind
 
 if TYPE_CHECKING:
-    ReadModel, ReadLoss, ReadDecoding = ModelSettings, LossSettings, DecodingSettings
+    ReadModel: TypeAlias = ModelSettings
+    ReadLoss: TypeAlias = LossSettings
+    ReadDecoding: TypeAlias = DecodingSettings
 else:  # which struct reads these tables depends on the task and their `kind`: `read_recipe` has read them already
     ReadModel = ReadLoss = ReadDecoding = Any
 
@@ -266,6 +268,30 @@ def read_recipe(content: Mapping[str, Any], where: str = "") -> Recipe:
     recipe = read(Recipe, settings, where=where, error=RecipeError)
     _check_together(recipe, where)
     return recipe
+
+
+def read_model_settings(table: Mapping[str, Any], where: str = "[model]") -> ModelSettings:
+    """The settings of one kind of model, of any task.
+
+    Example:
+        >>> read_model_settings({"kind": "merge", "units": 64}).units
+        64
+    """
+    kinds = {kind: settings for kinds in MODEL_SETTINGS.values() for kind, settings in kinds.items()}
+    settings: ModelSettings = _read_kind(kinds, table, "model", where)
+    return settings
+
+
+def read_loss_settings(table: Mapping[str, Any], where: str = "loss") -> LossSettings:
+    """The settings of one kind of loss, of any task.
+
+    Example:
+        >>> read_loss_settings({"kind": "max", "margin": 0.1}).margin
+        0.1
+    """
+    kinds = {**RANKING_LOSS_SETTINGS, **CAPTION_LOSS_SETTINGS, **SEQUENCE_LOSS_SETTINGS, **TAG_LOSS_SETTINGS}
+    settings: LossSettings = _read_kind(kinds, table, "loss", where)
+    return settings
 
 
 def _join(where: str, section: str) -> str:

@@ -55,7 +55,7 @@ class Writer:
             self._unreadable.append(outcome)
         else:
             self._vanished += 1
-        late = bool(self._described) and time.monotonic() - self._written > SECONDS
+        late = bool(self._described or self._known) and time.monotonic() - self._written > SECONDS
         if len(self._described) >= BATCH or len(self._known) + len(self._unreadable) >= FILES or late:
             self.write()
             return True

@@ -17,6 +17,7 @@ from seetell.library.storage import migration, schema
 from seetell.library.storage.lock import index_lock
 
 NAME = "library.db"
+_MIGRATION_WAIT = 2.0  # seconds
 
 
 class _Connection(sqlite3.Connection):
@@ -120,8 +121,8 @@ class Database:
                     schema.create(connection)
         version = schema.read_format(connection)
         if version in migration.STEPS:
-            # Not while a process of the earlier version is indexing.
-            with index_lock(self.folder), self.write():
+            # Not while a process of the earlier version is indexing; another one may be migrating it as well.
+            with index_lock(self.folder, wait=_MIGRATION_WAIT), self.write():
                 migration.migrate(connection, schema.read_format(connection))
             version = schema.read_format(connection)
         if not version:

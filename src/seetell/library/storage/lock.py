@@ -11,8 +11,12 @@ HOLDER = "lock.holder"  # the process id of the indexer; still there after a kil
 
 
 @contextlib.contextmanager
-def index_lock(folder: Path) -> Iterator[None]:
+def index_lock(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
     """Hold the lock of a library; a process that dies releases it.
+
+    Args:
+        folder: of the library.
+        wait: for how many seconds to wait for another process.
 
     Raises:
         LibraryError: another process holds it.
@@ -22,7 +26,7 @@ def index_lock(folder: Path) -> Iterator[None]:
     holder = folder / HOLDER
     lock = FileLock(folder / "lock")
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=wait)
     except Timeout:
         with contextlib.suppress(OSError):
             process = holder.read_text(encoding="utf-8").strip()

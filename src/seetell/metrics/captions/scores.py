@@ -26,6 +26,11 @@ class CaptionScores:
         metrics: of the whole corpus, as percentages.
         per_image: of each image, in the order of the captions.
         notes: which metrics were left out, and why.
+
+    Example:
+        >>> scored = score_captions(["a dog"], [["a dog", "the dog"]], meteor=False)
+        >>> sorted(scored.metrics)[:4], scored.notes
+        (['bleu1', 'bleu1_no_bp', 'bleu2', 'bleu2_no_bp'], [])
     """
 
     metrics: dict[str, float]

@@ -67,7 +67,9 @@ def summary(found: TagAnalysis, predictions: Predictions | None = None) -> dict[
     """The part of an analysis that pages show, as JSON values; with predictions, also examples by image name, because
     the images themselves may not be redistributed."""
     by_count = {str(count): asdict(scores) for count, scores in found.by_count.items()}
-    shares = Counter((round(pair.in_data / GRAIN) * GRAIN, round(pair.in_predictions / GRAIN) * GRAIN) for pair in found.pairs)
+    shares = Counter(
+        (round(pair.in_data / GRAIN) * GRAIN, round(pair.in_predictions / GRAIN) * GRAIN) for pair in found.pairs
+    )
     apart = sorted(found.pairs, key=lambda pair: -abs(pair.in_predictions - pair.in_data))[:APART]
     content: dict[str, Any] = {
         "images": found.images,
