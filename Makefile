@@ -1,20 +1,20 @@
-# Every target does its own set-up from nothing but Python 3 and pip.
+# Every target sets itself up from nothing but Python 3 and pip.
 #   .venv       everything: training, metrics, tests, linters
-#   .venv-base  the package as `pip install seetell` gives it (no PyTorch), and pytest
+#   .venv-base  the package as `pip install seetell` installs it (no PyTorch), and pytest
 PYTHON ?= python3
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help demo builtin results test test-base test-slow lint format clean
 
 help:
-	@echo "make demo       caption, tag, match and search ten free photographs"
-	@echo "make builtin    train and pack the built-in models anew: DATA=folder [IMAGES=folder] [LIMIT=2000] [OUT=folder]"
+	@echo "make demo       caption, tag and search ten free photographs"
+	@echo "make builtin    train and pack the built-in models: DATA=folder [IMAGES=folder] [LIMIT=2000] [OUT=folder]"
 	@echo "make test       all quick tests, then the torch-free ones again without PyTorch"
 	@echo "make test-slow  the tests that take minutes"
-	@echo "make results    draw every page of docs/results, and the README's table, from the rows' records"
+	@echo "make results    redraw the pages of docs/results and the README's table from the records of rows"
 	@echo "make lint       ruff, ruff format, mypy --strict"
-	@echo "make format     let ruff mend what it can"
-	@echo "make clean      remove the virtual environments and what the demo wrote"
+	@echo "make format     fix and format with ruff"
+	@echo "make clean      remove the virtual environments and the demo's output"
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

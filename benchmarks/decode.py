@@ -1,10 +1,10 @@
-"""Images a second that a captioner tells by beam search: many images at once beside one at a time.
+"""Images captioned per second by beam search: batches compared with single images.
 
     python benchmarks/decode.py [--run RUN --data DATASET --split test] [--beam 5] [--batch 64] [--images 128]
 
 Without a run: soft attention of the usual size (512 units, 8,000 words, a grid of 81 × 1,280) with chance
-weights, on chance features. Both ways are measured in turn in the same run, so that whatever else the machine does
-meets both, and must tell the same captions.
+weights, on random features. Both take turns in one run, so that other load on the machine affects both, and must
+generate the same captions.
 """
 
 import argparse
@@ -41,22 +41,22 @@ def main() -> None:
     print(f"{len(features)} images, beam {arguments.beam}, {torch.get_num_threads()} threads")
     sizes = {f"{arguments.batch} at a time": arguments.batch, "one at a time": 1}
     rates: dict[str, list[float]] = {name: [] for name in sizes}
-    told: dict[str, list[list[int]]] = {}
+    captions: dict[str, list[list[int]]] = {}
     for _ in range(arguments.repetitions):
         for name, size in sizes.items():
             began = time.perf_counter()
-            found = tell(model, features, rules, arguments.beam, size)
+            found = generate(model, features, rules, arguments.beam, size)
             rates[name].append(len(features) / (time.perf_counter() - began))
-            told[name] = [one.tokens.tolist() for one in found]
+            captions[name] = [one.tokens.tolist() for one in found]
     for name, values in rates.items():
         print(f"{name:>16}: {statistics.median(values):8.2f} images/s  ({', '.join(f'{v:.2f}' for v in values)})")
     many, one = (statistics.median(values) for values in rates.values())
-    same = sum(a == b for a, b in zip(*told.values(), strict=True))
-    words = np.mean([len(caption) for caption in told["one at a time"]])
+    same = sum(a == b for a, b in zip(*captions.values(), strict=True))
+    words = np.mean([len(caption) for caption in captions["one at a time"]])
     print(f"{many / one:.1f} times as fast; {same} of {len(features)} captions equal, {words:.1f} words each")
 
 
-def tell(model: CaptionModel, features: np.ndarray, rules: Rules, beam: int, size: int) -> list[Decoded]:
+def generate(model: CaptionModel, features: np.ndarray, rules: Rules, beam: int, size: int) -> list[Decoded]:
     decoder = TorchDecoder(model)
     parts = [features[start : start + size] for start in range(0, len(features), size)]
     return [best for part in parts for best, *_ in beam_search(decoder, part, rules, beam=beam)]

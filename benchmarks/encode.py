@@ -1,4 +1,4 @@
-"""Images a second from files to stored features, beside the bare network's on random tensors.
+"""Images per second from files to stored features, compared with the bare network on random tensors.
 
     python benchmarks/encode.py flickr8k:PATH [--encoder E] [--layout L]… [--count 1000] [--repetitions 3]
 
@@ -52,33 +52,33 @@ def main() -> None:
     cores = usable_cores()
     print(f"{encoder.name}, {', '.join(layouts)}: {len(records)} images, batches of {arguments.batch}, {cores} cores")
 
-    ways: dict[str, Callable[[tuple[Record, ...]], None]] = {
+    variants: dict[str, Callable[[tuple[Record, ...]], None]] = {
         "bare in PyTorch, as timm gives it": lambda some: bare(plain, squares, len(some), 1, cores),
         "bare in PyTorch, folded": lambda some: bare(folded, squares, len(some), cores, 1),
         "end to end": lambda some: end_to_end(some, encoder, layouts, arguments.batch),
     }
-    rates: dict[str, list[float]] = {name: [] for name in ways}
-    processor: dict[str, list[float]] = {name: [] for name in ways}
-    for way in ways.values():  # once for nothing: the first pass through a network prepares much
-        way(records[:16])
+    rates: dict[str, list[float]] = {name: [] for name in variants}
+    processor: dict[str, list[float]] = {name: [] for name in variants}
+    for variant in variants.values():  # warm-up
+        variant(records[:16])
     for repetition in range(arguments.repetitions):
-        for name, way in ways.items():
+        for name, variant in variants.items():
             wall, busy = time.perf_counter(), time.process_time()
-            way(records)
+            variant(records)
             rates[name].append(len(records) / (time.perf_counter() - wall))
             processor[name].append((time.process_time() - busy) * 1000 / len(records))
-        done = ", ".join(f"{name} {rates[name][-1]:.1f}/s" for name in ways)
+        done = ", ".join(f"{name} {rates[name][-1]:.1f}/s" for name in variants)
         print(f"repetition {repetition + 1}: {done}", flush=True)
-    for name in ways:
+    for name in variants:
         rate, busy = statistics.median(rates[name]), statistics.median(processor[name])
-        print(f"{name}: {rate:.1f} images/s, {busy:.1f} ms of processor time an image (medians)")
-    for name in list(ways)[:-1]:
+        print(f"{name}: {rate:.1f} images/s, {busy:.1f} ms of processor time per image (medians)")
+    for name in list(variants)[:-1]:
         ratios = [end / bare for end, bare in zip(rates["end to end"], rates[name], strict=True)]
         print(f"end to end / {name}: {statistics.median(ratios):.3f} (from {min(ratios):.3f} to {max(ratios):.3f})")
     _, single, whole = (statistics.median(values) for values in processor.values())
     print(f"the latter by processor time, which other programs disturb less: {single / whole:.3f}")
     for name, milliseconds in stages(records[:64], encoder, layouts, arguments.batch).items():
-        print(f"  {name}: {milliseconds:.2f} ms an image on one core")
+        print(f"  {name}: {milliseconds:.2f} ms per image on one core")
 
 
 def bare(encoder: Encoder, squares: torch.Tensor, count: int, workers: int, threads_each: int) -> None:
@@ -104,7 +104,7 @@ def end_to_end(records: tuple[Record, ...], encoder: Encoder, layouts: list[str]
 
 
 def stages(records: tuple[Record, ...], encoder: Encoder, layouts: list[str], batch: int) -> dict[str, float]:
-    """What each step costs, one after another on one core: milliseconds an image."""
+    """What each step costs, one after another on one core: milliseconds per image."""
     preparation = encoder.preparation()
     spent: dict[str, float] = {}
 

@@ -1,4 +1,4 @@
-"""Words trained a second, by what a batch holds: captions of one length, of all lengths, or of a few images.
+"""Words trained per second, by the composition of batches: captions of one length, of all lengths, or of a few images.
 
     python benchmarks/length_buckets.py [--data scenes:1000] [--recipe attend-soft] [--batches 12] [--repetitions 3]
 
@@ -55,7 +55,7 @@ def main() -> None:
     task = cast(CaptionTask, setup(TrainingData(recipe, dataset, features)).task)
     task.begin(recipe.phases[0])
     optimiser = torch.optim.Adam(task.model.parameters(), lr=1e-4)
-    words = task.train_data.captions.lengths - 1  # to tell
+    words = task.train_data.captions.lengths - 1  # to predict
     print(
         f"{arguments.data}: {len(words):,} captions of {words.mean():.1f} words, {words.max()} at most\n"
         f"{arguments.recipe}, batches of {CAPTIONS}; {torch.get_num_threads()} threads, load {os.getloadavg()[0]:.1f}"
@@ -67,17 +67,17 @@ def main() -> None:
     for _ in range(arguments.repetitions):
         for way in WAYS:
             batches = some(task, way, arguments.batches, random)
-            told = [tokens[:, 1:] for tokens, *_ in batches]
-            count = sum(int((each != 0).sum()) for each in told)
+            targets = [tokens[:, 1:] for tokens, *_ in batches]
+            count = sum(int((each != 0).sum()) for each in targets)
             began = time.process_time()
             for batch in batches:
                 train(task, optimiser, batch)
             rates[way].append(count / (time.process_time() - began))
-            steps[way].append(sum(each.numel() for each in told) / count if WAYS[way][1] else 1.0)
+            steps[way].append(sum(each.numel() for each in targets) / count if WAYS[way][1] else 1.0)
     for way in WAYS:
         ratio = statistics.median(one / peer for one, peer in zip(rates[way], rates[PEER], strict=True))
         print(
-            f"{way:>20}: {statistics.median(rates[way]):,.0f} words a second of processor time, "
+            f"{way:>20}: {statistics.median(rates[way]):,.0f} words per second of processor time, "
             f"{statistics.mean(steps[way]):.2f} steps a word, {ratio:.2f} times {PEER!r}"
         )
     print(f"load {os.getloadavg()[0]:.1f}")

@@ -68,7 +68,7 @@ def milliseconds(ask: Callable[[str], object], texts: Sequence[str]) -> dict[str
 
 
 def over_http(library: Path, texts: Sequence[str]) -> dict[str, float]:
-    """The same questions, asked of `seetell serve`."""
+    """The same questions, queries of `seetell serve`."""
     command = [sys.executable, "-m", "seetell.cli", "serve", "--library", str(library), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -89,16 +89,16 @@ def over_http(library: Path, texts: Sequence[str]) -> dict[str, float]:
             server.terminate()
 
 
-def recalls(library: Path, asked: Sequence[tuple[str, str]], keys: dict[str, str]) -> dict[str, float]:
+def recalls(library: Path, queries: Sequence[tuple[str, str]], keys: dict[str, str]) -> dict[str, float]:
     """Of captions and the keys of their images: in how many cases the image is among the first so many."""
     hits = dict.fromkeys(RECALLS, 0)
     with Library.open(library, create=False) as opened:
-        for text, key in asked:
+        for text, key in queries:
             rows = opened.search(text, k=max(RECALLS), rank="embedding")
             found = [keys[str(each.image.path)] for each in rows]
             for k in RECALLS:
                 hits[k] += key in found[:k]
-    return {f"r{k}": round(100 * count / len(asked), 2) for k, count in hits.items()}
+    return {f"r{k}": round(100 * count / len(queries), 2) for k, count in hits.items()}
 
 
 def main() -> None:
@@ -112,8 +112,8 @@ def main() -> None:
     shutil.rmtree(options.folder, ignore_errors=True)
     dataset = open_dataset(options.dataset)
     test = dataset.split("test")
-    asked = [(caption, record.key) for record in test for caption in record.captions]
-    texts = [text for text, _ in asked[:: max(1, len(asked) // options.questions)]][: options.questions]
+    queries = [(caption, record.key) for record in test for caption in record.captions]
+    texts = [text for text, _ in queries[:: max(1, len(queries) // options.questions)]][: options.questions]
     report: dict[str, Any] = {"load": round(os.getloadavg()[0], 1), "images": len(dataset.records)}
 
     everything, library = options.folder / "all", options.folder / "all.library"
@@ -136,7 +136,7 @@ def main() -> None:
     held_out, small = options.folder / "test", options.folder / "test.library"
     keys = copied(test, held_out)
     indexed(held_out, small, options.bundle)
-    report["library_recall"] = recalls(small, asked, keys)
+    report["library_recall"] = recalls(small, queries, keys)
     only_test = Dataset(dataset.name, tuple(test))
     with open_model(options.bundle) as model:
         scores = evaluate_bundle(model, only_test, "test", EvaluationOptions(meteor=False))["retriever"]["metrics"]

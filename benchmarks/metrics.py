@@ -2,7 +2,7 @@
 
     python benchmarks/metrics.py [--captions Flickr8k.token.txt] [--number 5000] [--json]
 
-The first caption of an image plays the candidate, its others the references. Without a file, captions are made up.
+The first caption of an image plays the candidate, its others the references. Without a file, captions are generated.
 Needs Java and `pip install 'seetell[metrics]'` for pycocoevalcap's side.
 """
 
@@ -33,7 +33,7 @@ def read_captions(path: Path) -> list[list[str]]:
 
 
 def made_up_captions(images: int) -> list[list[str]]:
-    """Five captions an image, of Flickr8k's mean length and with words about as frequent as there."""
+    """Five captions per image, with the mean length and about the word frequencies of Flickr8k."""
     chance = random.Random(0)
     words = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in ("a", "ee", "i", "oa", "u") for c in "bdgklmnprstx"]
     weights = [1 / rank for rank in range(1, len(words) + 1)]

@@ -1,15 +1,15 @@
-"""What the rows of tables cost: seconds of one core to train, and for captioners images told a second.
+"""The cost of the rows of tables: training time in seconds of one core, and images captioned per second.
 
     python benchmarks/rows.py vilalta-table2 kolluru-table1 xu-table1 vaishali --data flickr8k:PATH \\
         --with vgg16=FILE --with vectors300=FILE --out docs/results/rows/costs.json
     python benchmarks/rows.py ren-table3 --data 'table:FILE?images=DIR' --dataset coco \\
         --out docs/results/rows/costs.json
 
-Rows' records say how long they trained, but on differing machines and beside other work. Here every row, as its recipe
-has it, trains for a few batches of each phase; all rows take turns, so that whatever else the machine does meets all,
-and what counts is processor time. A phase's time is that of its batches times their number. Validation is left out, and
-features are stored beforehand. Captioners tell captions of ten words, as long as trained ones write, from chance
-weights; so they do in a phase that rewards captions. The peer is the row of each table that is cheapest to train.
+Records contain training times of different, shared machines. Here every row trains for a few batches of each phase with
+its own recipe; all rows take turns, so that other load affects all, and processor time is measured. The time of a phase
+is that of a batch times their number. Validation is not included, and features are stored beforehand. Captioners
+generate captions of ten words, the length of trained ones, with random weights, also in phases that reward captions.
+The reference is the row of each table that is cheapest to train.
 """
 
 import argparse
@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 import torch
 from msgspec import structs
-from seetell.learn.reproduction.untrained import NEIGHBOURS
 
 from seetell.data import Dataset
 from seetell.decoding import Rules, beam_search, greedy
 from seetell.learn.models.decoder import TorchDecoder
 from seetell.learn.recipes import Phase, Recipe, load_recipe
 from seetell.learn.recipes.loss_settings import CrossEntropySettings
+from seetell.learn.reproduction.baseline_rows import NEIGHBOURS
 from seetell.learn.reproduction.baselines import ConsensusCaptioner
 from seetell.learn.reproduction.costs import Cost, write_costs
 from seetell.learn.reproduction.records import stem
@@ -47,8 +47,8 @@ from seetell.learn.training.task import Task
 from seetell.progress import for_terminal
 from seetell.text import ptb
 
-WORDS = 10  # a told caption
-TOLD = 32  # images at once
+WORDS = 10  # of a generated caption
+IMAGES = 32  # per batch
 
 
 @dataclass
@@ -61,24 +61,24 @@ class Turns:
     steps: list[int]  # an epoch of each phase
     batches: list[list[float]]  # of each phase, seconds a batch in each turn
     size: float = 0.0  # samples in a batch of the first phase
-    telling: list[float] = field(default_factory=list)  # seconds an image in each turn
+    decoding: list[float] = field(default_factory=list)  # seconds per image in each turn
 
     @property
     def cost(self) -> Cost:
-        told = round(1 / statistics.median(self.telling), 1) if self.telling else 0.0
+        captions = round(1 / statistics.median(self.decoding), 1) if self.decoding else 0.0
         if self.row.tests:
-            return Cost(0.0, 0.0, told)
+            return Cost(0.0, 0.0, captions)
         batches = [statistics.median(turns) for turns in self.batches]
         phases = zip(batches, self.steps, self.recipe.phases, strict=True)
         seconds = sum(batch * steps * phase.epochs for batch, steps, phase in phases)
-        return Cost(round(seconds, 1), round(self.size / batches[0], 1), told)
+        return Cost(round(seconds, 1), round(self.size / batches[0], 1), captions)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="+")
     parser.add_argument("--data", action="append", required=True)
-    parser.add_argument("--dataset", default="", help="what the data is, if --data does not say it")
+    parser.add_argument("--dataset", default="", help="the name of the data, if --data does not tell")
     parser.add_argument("--rows", default="", help="only these, separated by commas")
     parser.add_argument("--with", dest="files", action="append", default=[], help="vgg16=FILE, vectors300=FILE")
     parser.add_argument("--batches", type=int, default=4, help="of each phase in a turn")
@@ -88,11 +88,11 @@ def main() -> None:
     torch.set_num_threads(1)
     kind = arguments.dataset or arguments.data[0].partition(":")[0]
     tables, files = [table(name) for name in arguments.tables], given_files(arguments.files)
-    dataset, rows = open_data(arguments.data), list(asked(tables, arguments.rows, files))
+    dataset, rows = open_data(arguments.data), list(chosen_rows(tables, arguments.rows, files))
     everyone, costs = [], dict[str, Cost]()
     for found, row in rows:
         if row.untrained:
-            costs[row.name] = Cost(0.0, 0.0, round(1 / look_up(dataset, kind), 1))
+            costs[row.name] = Cost(0.0, 0.0, round(1 / seconds_retrieving(dataset, kind), 1))
         else:
             everyone.append(prepared(row, recipe_of(found, row, kind, files), dataset))
         print(f"ready: {row.name}", flush=True)
@@ -106,7 +106,9 @@ def main() -> None:
         write_costs(arguments.out, {stem(name, kind): cost for name, cost in costs.items()})
 
 
-def asked(tables: Sequence[PublishedTable], names: str, files: dict[str, str]) -> Iterator[tuple[PublishedTable, Row]]:
+def chosen_rows(
+    tables: Sequence[PublishedTable], names: str, files: dict[str, str]
+) -> Iterator[tuple[PublishedTable, Row]]:
     """The rows that train, test what another trained, or look captions up, each once."""
     wanted, seen = set(filter(None, names.split(","))), set[str]()
     for found in tables:
@@ -127,7 +129,7 @@ def prepared(row: Row, recipe: Recipe, dataset: Dataset) -> Turns:
     """A row's task, with chance weights."""
     torch.manual_seed(1)
     features = make_features(recipe, dataset, SPLITS, progress=for_terminal())
-    # A finish by reward refuses to begin without a trained model; its time is all that is asked for here.
+    # Self-critical training requires a trained model; only its time is measured here.
     begin = (structs.replace(recipe.phases[0], loss=CrossEntropySettings()), *recipe.phases[1:])
     lenient = structs.replace(recipe, phases=begin) if recipe.task == "captioning" else recipe
     task = TASKS[recipe.task].setup(TrainingData(lenient, dataset, features)).task
@@ -157,7 +159,7 @@ def take_turn(each: Turns, count: int) -> None:
         if place == 0:
             each.size = statistics.mean(map(each.task.size, counted))
     if isinstance(each.task, CaptionTask):
-        each.telling.append(tell(each.task, decoding_of(each.recipe).beam))
+        each.decoding.append(seconds_decoding(each.task, decoding_of(each.recipe).beam))
 
 
 def train(task: Task, optimiser: torch.optim.Optimizer, clip: float, batches: Sequence[Any]) -> None:
@@ -170,39 +172,43 @@ def train(task: Task, optimiser: torch.optim.Optimizer, clip: float, batches: Se
         optimiser.step()
 
 
-def tell(task: CaptionTask, beam: int) -> float:
-    """Seconds an image."""
+def seconds_decoding(task: CaptionTask, beam: int) -> float:
+    """Seconds per image."""
     task.eval()
     rules: Rules = replace(rules_of(task.decoding, task.vocabulary), min_length=WORDS, max_length=WORDS)
-    features = task.validation_data.images.batch(np.arange(TOLD)).numpy()
+    features = task.validation_data.images.batch(np.arange(IMAGES)).numpy()
     decoder = TorchDecoder(task.captioner)
     before = time.process_time()
-    told = greedy(decoder, features, rules) if beam == 1 else beam_search(decoder, features, rules, beam=beam)
+    found = greedy(decoder, features, rules) if beam == 1 else beam_search(decoder, features, rules, beam=beam)
     seconds = time.process_time() - before
-    assert len(told) == TOLD
-    return seconds / TOLD
+    assert len(found) == IMAGES
+    return seconds / IMAGES
 
 
-def look_up(dataset: Dataset, kind: str) -> float:
-    """Seconds an image of captions that are looked up from the training images most like it."""
+def seconds_retrieving(dataset: Dataset, kind: str) -> float:
+    """Seconds per image of the retrieval-based baseline."""
     recipe = load_recipe("merge", dataset=kind)
     training_data = TrainingData(recipe, dataset, make_features(recipe, dataset, SPLITS, progress=for_terminal()))
     (train, seen), (_, images) = (training_data.split(split, captioned) for split in SPLITS)
     words = [[ptb(caption) for caption in record.captions] for record in train]
     captioner = ConsensusCaptioner(seen.batch(np.arange(len(seen))).numpy(), words, NEIGHBOURS)
-    asked_for = images.batch(np.arange(TOLD)).numpy()
+    test_images = images.batch(np.arange(IMAGES)).numpy()
     before = time.process_time()
-    assert len(list(captioner(asked_for))) == TOLD
-    return (time.process_time() - before) / TOLD
+    assert len(list(captioner(test_images))) == IMAGES
+    return (time.process_time() - before) / IMAGES
 
 
 def report(found: PublishedTable, costs: dict[str, Cost]) -> None:
     rows = [(row, costs[row.name]) for row in found.rows if row.name in costs]
     cheapest = min((cost.seconds for _, cost in rows if cost.seconds), default=1.0)
-    print(f"\n{found.title}\nseconds of one core to train, times the cheapest row, samples a second, told a second")
+    print(
+        f"\n{found.title}\ntraining seconds of one core, ratio to the cheapest row, samples per second, captions per second"
+    )
     for row, cost in rows:
         ratio = f"{cost.seconds / cheapest:6.1f}"
-        print(f"{label(row):>40} {cost.seconds:8.1f} {ratio} {cost.samples_a_second:8.1f} {cost.told_a_second:8.1f}")
+        print(
+            f"{label(row):>40} {cost.seconds:8.1f} {ratio} {cost.samples_per_second:8.1f} {cost.captions_per_second:8.1f}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Captions a second: a bundle against the checkpoint it was made from in eager PyTorch, one at a time and in batches.
+"""Captions per second: a bundle compared with its checkpoint in eager PyTorch, one at a time and in batches.
 
     python benchmarks/runtime.py RUN BUNDLE IMAGES --count 200 --beam 3
 
-RUN is a captioner's run, BUNDLE what was exported from it, IMAGES a folder. All ways read images from disk,
-use all cores and must tell the same captions. Batches run twice: with memory as it comes, and as PyTorch's convolutions
-like it best on a processor (channels last). The rounds are interleaved, so that a busy machine slows all alike; of the
-clock and of the processor's time the medians are reported.
+RUN is a captioner's run, BUNDLE what was exported from it, IMAGES a folder. All variants read images from disk,
+use all cores and must generate the same captions. Batches run twice: in the default memory format, and channels-last,
+the fastest for PyTorch's convolutions on a CPU. Rounds are interleaved, so that a busy machine slows all of them; the
+medians of wall-clock and processor time are reported.
 """
 
 import argparse
@@ -39,8 +39,8 @@ def eager(run: Run, beam: int) -> Callable[..., list[str]]:
     settings = replace(decoding_of(run.recipe), beam=beam)
     layout, law = run.recipe.encoder.layout, rules(settings, vocabulary)
 
-    def tell(paths: Sequence[Path], batch: int, channels_last: bool = False) -> list[str]:
-        told = []
+    def caption(paths: Sequence[Path], batch: int, channels_last: bool = False) -> list[str]:
+        captions = []
         for start in range(0, len(paths), batch):
             pixels = np.concatenate([run.preparation.open(path) for path in paths[start : start + batch]])
             given = torch.from_numpy(pixels)
@@ -48,10 +48,10 @@ def eager(run: Run, beam: int) -> Callable[..., list[str]]:
                 given = given.contiguous(memory_format=torch.channels_last)
             features = (quick if channels_last else encoder).encode(given, [layout])[layout].numpy()
             for best, *_ in beam_search(TorchDecoder(model), features, law, beam=beam, alpha=settings.alpha):
-                told.append(" ".join(vocabulary.decode(best.tokens.tolist())))
-        return told
+                captions.append(" ".join(vocabulary.decode(best.tokens.tolist())))
+        return captions
 
-    return tell
+    return caption
 
 
 def main() -> None:
@@ -71,27 +71,29 @@ def main() -> None:
         def runtime(given: Sequence[Path]) -> list[str]:
             return [" ".join(result.best.words) for result in model.captioner(given, beam=options.beam)]
 
-        ways: dict[str, Callable[[Sequence[Path]], list[str]]] = {
+        variants: dict[str, Callable[[Sequence[Path]], list[str]]] = {
             "runtime": runtime,
             "eager, one at a time": lambda given: checkpoint(given, 1),
             f"eager, batches of {options.batch}": lambda given: checkpoint(given, options.batch),
             f"eager, batches of {options.batch}, channels last": lambda given: checkpoint(given, options.batch, True),
         }
-        seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
-        told: dict[str, list[str]] = {}
-        for way in ways.values():
-            way(paths[: options.batch])  # warm
+        seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
+        captions: dict[str, list[str]] = {}
+        for variant in variants.values():
+            variant(paths[: options.batch])  # warm
         for _ in range(options.rounds):
-            for name, way in ways.items():
+            for name, variant in variants.items():
                 begin, busy = time.perf_counter(), time.process_time()
-                told[name] = way(paths)
+                captions[name] = variant(paths)
                 seconds[name].append((time.perf_counter() - begin, time.process_time() - busy))
                 print(
                     f"{name}: {seconds[name][-1][0]:.1f} s, {seconds[name][-1][1]:.1f} s of processor", file=sys.stderr
                 )
     rates = {name: len(paths) / statistics.median(clock for clock, _ in times) for name, times in seconds.items()}
     spent = {name: statistics.median(busy for _, busy in times) / len(paths) for name, times in seconds.items()}
-    same = {name: sum(a == b for a, b in zip(told["runtime"], other, strict=True)) for name, other in told.items()}
+    same = {
+        name: sum(a == b for a, b in zip(captions["runtime"], other, strict=True)) for name, other in captions.items()
+    }
     report: dict[str, Any] = {
         "images": len(paths),
         "beam": options.beam,
@@ -99,7 +101,7 @@ def main() -> None:
         "images_a_second": {name: round(rate, 2) for name, rate in rates.items()},
         "times_faster": {name: round(rates["runtime"] / rate, 2) for name, rate in rates.items() if name != "runtime"},
         "processor_milliseconds_an_image": {name: round(1e3 * each, 1) for name, each in spent.items()},
-        "words_a_caption": round(statistics.mean(len(each.split()) for each in told["runtime"]), 1),
+        "words_per_caption": round(statistics.mean(len(each.split()) for each in captions["runtime"]), 1),
         "same_captions": same,
     }
     print(json.dumps(report, indent=1))

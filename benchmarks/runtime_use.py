@@ -2,7 +2,7 @@
 
     python benchmarks/runtime_use.py BUNDLE IMAGES --count 5000 --starts 5
 
-IMAGES is a folder; where it has fewer images than are asked for, they come again. Needs no PyTorch.
+IMAGES is a folder; if it has fewer images than --count, they are repeated. Needs no PyTorch.
 """
 
 import argparse

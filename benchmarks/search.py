@@ -1,9 +1,9 @@
-"""Searching 10 thousand, 100 thousand and 1 million embeddings: the library's way beside numpy's brute force.
+"""Searching 10 thousand, 100 thousand and 1 million embeddings: the library compared with exhaustive search in numpy.
 
     python benchmarks/search.py --sizes 10000 100000 1000000 --dimensions 512 --folder /tmp/search
 
 Embeddings lie around centres, as those of images do; questions lie a little off them. Each size becomes a library's
-database (and, where it is large, its index); both ways answer the same questions, one at a time. Reported are the
+database (and, where it is large, its index); both answer the same queries, one at a time. Reported are the
 median and 95th percentile of the time a question takes in milliseconds, the share of the ten true nearest that were
 found, the time it took to build the index, and what lies in memory and on disk.
 """
@@ -72,10 +72,10 @@ def filled(folder: Path, count: int, dimensions: int) -> Database:
     return database
 
 
-def timed(ask: Callable[[np.ndarray], np.ndarray], asked: np.ndarray) -> tuple[list[np.ndarray], dict[str, float]]:
-    ask(asked[0])
+def timed(ask: Callable[[np.ndarray], np.ndarray], queries: np.ndarray) -> tuple[list[np.ndarray], dict[str, float]]:
+    ask(queries[0])
     answers, times = [], []
-    for question in asked:
+    for question in queries:
         begin = time.perf_counter()
         answers.append(ask(question))
         times.append(1000 * (time.perf_counter() - begin))
@@ -87,7 +87,7 @@ def resident() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
-def measure(folder: Path, count: int, dimensions: int, asked: np.ndarray) -> dict[str, Any]:
+def measure(folder: Path, count: int, dimensions: int, queries: np.ndarray) -> dict[str, Any]:
     shutil.rmtree(folder, ignore_errors=True)
     database = filled(folder, count, dimensions)
     vectors = VectorIndex(database)
@@ -98,10 +98,10 @@ def measure(folder: Path, count: int, dimensions: int, asked: np.ndarray) -> dic
     space = vectors.current()
     assert space is not None
     opened = round(time.perf_counter() - begin, 2)
-    found, ours = timed(lambda question: space.nearest(question, K)[0], asked)
+    found, ours = timed(lambda question: space.nearest(question, K)[0], queries)
     library_memory = resident()
     everything = np.concatenate(list(embeddings(count, dimensions)))
-    true, brute = timed(lambda question: top(everything @ question, K) + 1, asked)
+    true, brute = timed(lambda question: top(everything @ question, K) + 1, queries)
     recall = float(np.mean([len({*a.tolist()} & {*b.tolist()}) / K for a, b in zip(found, true, strict=True)]))
     index = sum(path.stat().st_size for path in folder.glob("vectors-*.usearch"))
     database.close()
@@ -126,14 +126,14 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--folder", type=Path, required=True, help="for the databases; emptied")
     options = parser.parse_args()
-    asked = questions(options.questions, options.dimensions)
+    queries = questions(options.questions, options.dimensions)
     print(
         json.dumps(
             {"dimensions": options.dimensions, "questions": options.questions, "all_compared_up_to": EXACT_LIMIT}
         )
     )
     for count in options.sizes:
-        print(json.dumps(measure(options.folder / str(count), count, options.dimensions, asked)), flush=True)
+        print(json.dumps(measure(options.folder / str(count), count, options.dimensions, queries)), flush=True)
         shutil.rmtree(options.folder / str(count), ignore_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""Samples a second of one visual-semantic model: a plain PyTorch loop beside ours, training and evaluation.
+"""Samples per second of one visual-semantic model: ours compared with a plain PyTorch loop, training and evaluation.
 
     python benchmarks/train_retrieval.py [--data scenes:1000] [--recipe fc7-mh] [--repetitions 3] [--set key=value]
 
@@ -45,8 +45,8 @@ from seetell.metrics import retrieval_scores
 from seetell.progress import for_terminal
 
 IMAGES = 1000
-# One caption an image makes the positives a diagonal, which the plain loss takes for granted; dropout would make
-# losses differ by chance.
+# One caption per image puts the positives on the diagonal, as the plain loss assumes; dropout would make losses
+# differ randomly.
 ALIKE = ["training.captions=one", "model.text_dropout=0.0", "model.image_dropout=0.0", "phases.epochs=1"]
 
 
@@ -101,7 +101,7 @@ def main() -> None:
 
 
 def report(title: str, samples: int, seconds: dict[str, dict[str, list[Seconds]]], parts: list[str]) -> None:
-    """Samples a second, of the clock and of the processor, by the median of the repetitions."""
+    """Samples per second of wall-clock and processor time, the median of the repetitions."""
     line = f"{title:>16}:"
     for clock in ("wall", "processor"):
         rates = {
@@ -253,7 +253,7 @@ class First:
 
 
 def check(task: RetrievalTask, plain: Plain, few: PairedImages, recipe: Recipe) -> None:
-    """Both ways compute the same: the loss and gradient of a batch, embeddings and recalls."""
+    """Both compute the same: the loss and gradient of a batch, embeddings and recalls."""
     task.begin(recipe.phases[0])
     batch = task.plan(recipe.phases[0], np.random.default_rng(0))[0]
     task.train()
