@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from seetell.learn.export import open_runs
 from typer.testing import CliRunner, Result
 
 from helpers.tiny_bundles import write_tiny
