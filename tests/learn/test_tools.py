@@ -8,7 +8,7 @@ import pytest
 
 from seetell.bundle import Bundle
 from seetell.data import open_dataset
-from seetell.learn.exporting import Description, export, open_runs
+from seetell.learn.exporting import ModelInfo, Samples, build_bundle, open_runs
 from seetell.learn.recipes import load_recipe
 from seetell.learn.training.run import Run
 from seetell.learn.training.train import train
