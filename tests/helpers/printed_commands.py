@@ -79,6 +79,6 @@ def refused(words: list[str], *, whole: bool = True) -> str:
         if not hasattr(error, "format_message"):
             raise
         message: str = error.format_message()
-        partial = type(error).__name__ in ("MissingParameter", "NoArgsIsHelpError") and not whole
+        partial = type(error).__name__ in ("MissingParameter", "NoArgsIsHelpError", "BadOptionUsage") and not whole
         return "" if partial or "does not exist" in message else message
     return ""

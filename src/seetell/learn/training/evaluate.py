@@ -8,7 +8,7 @@ from seetell.data import Dataset
 from seetell.errors import SeetellError
 from seetell.evaluation.options import EvaluationOptions
 from seetell.files import AnyPath
-from seetell.learn.tasks import TASKS
+from seetell.learn.tasks.registry import TASKS
 from seetell.learn.training.features import open_data
 from seetell.learn.training.run import Run
 from seetell.learn.training.task import Evaluation

@@ -13,7 +13,7 @@ from seetell.errors import SeetellError
 from seetell.files import AnyPath, write_file
 from seetell.learn.encoders.devices import find_device
 from seetell.learn.recipes import Recipe
-from seetell.learn.tasks import TASKS
+from seetell.learn.tasks.registry import TASKS
 from seetell.learn.training import curves
 from seetell.learn.training.checkpoints import read_json, write_json
 from seetell.learn.training.data import TrainingData

@@ -4,9 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seetell.files import write_file
-from seetell.learn.training.task import Prediction
+
+if TYPE_CHECKING:  # result pages are drawn without PyTorch
+    from seetell.learn.training.task import Prediction
 
 PREDICTIONS = "predictions.jsonl"
 
@@ -21,7 +24,7 @@ class CaptionPrediction:
     cider: float
 
     @classmethod
-    def of(cls, prediction: Prediction) -> "CaptionPrediction":
+    def of(cls, prediction: "Prediction") -> "CaptionPrediction":
         """A prediction of an evaluation."""
         return cls(prediction.image, prediction.predicted[0], list(prediction.truth), prediction.score or 0.0)
 

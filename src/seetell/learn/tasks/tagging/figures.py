@@ -8,15 +8,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from seetell.evaluation.tags import Booleans, TagAnalysis, analyse
 from seetell.figures.page import Block, Figure, Heading, Paragraph, Table
 from seetell.files import replacing, write_file
-from seetell.learn.training.task import Prediction
 from seetell.metrics.flatten import flatten_metrics
+
+if TYPE_CHECKING:  # result pages are drawn without PyTorch
+    from seetell.learn.training.task import Prediction
 
 PREDICTIONS = "predictions.jsonl"
 EXAMPLES = 8
@@ -33,7 +35,7 @@ class Predictions:
     predicted: Sequence[Sequence[str]]
 
     @classmethod
-    def of(cls, predictions: Sequence[Prediction]) -> "Predictions":
+    def of(cls, predictions: "Sequence[Prediction]") -> "Predictions":
         """The predictions of an evaluation."""
         return cls(*([getattr(each, name) for each in predictions] for name in ("image", "truth", "predicted")))
 
