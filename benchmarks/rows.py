@@ -201,14 +201,12 @@ def seconds_retrieving(dataset: Dataset, kind: str) -> float:
 def report(found: PublishedTable, costs: dict[str, Cost]) -> None:
     rows = [(row, costs[row.name]) for row in found.rows if row.name in costs]
     cheapest = min((cost.seconds for _, cost in rows if cost.seconds), default=1.0)
-    print(
-        f"\n{found.title}\ntraining seconds of one core, ratio to the cheapest row, samples per second, captions per second"
-    )
+    print(f"\n{found.title}")
+    print("training seconds of one core, ratio to the cheapest row, samples per second, captions per second")
     for row, cost in rows:
         ratio = f"{cost.seconds / cheapest:6.1f}"
-        print(
-            f"{label(row):>40} {cost.seconds:8.1f} {ratio} {cost.samples_per_second:8.1f} {cost.captions_per_second:8.1f}"
-        )
+        rates = f"{cost.samples_per_second:8.1f} {cost.captions_per_second:8.1f}"
+        print(f"{label(row):>40} {cost.seconds:8.1f} {ratio} {rates}")
 
 
 if __name__ == "__main__":

@@ -15,13 +15,18 @@ def jpegs(name: str) -> bool:
     return name.endswith(".jpg")
 
 
+def write_half(path: Path) -> None:
+    with replacing(path) as part:
+        part.write_text("half", encoding="utf-8")
+        raise RuntimeError("half-way")
+
+
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     write_file(path, "café\n")
     assert path.read_bytes() == "café\n".encode()
-    with pytest.raises(RuntimeError), replacing(path) as part:
-        part.write_text("half")
-        raise RuntimeError
+    with pytest.raises(RuntimeError, match="half-way"):
+        write_half(path)
     assert path.read_text(encoding="utf-8") == "café\n"
     write_file(path, b"\x00", sync=True)
     assert path.read_bytes() == b"\x00"

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+import msgspec
 import pytest
 from msgspec import Meta
 
@@ -19,7 +20,7 @@ class Outer(Settings):
     inner: Inner = Inner()
     rows: tuple[Inner, ...] = ()
     maybe: Inner | None = None
-    named: dict[str, Inner] = {}
+    named: dict[str, Inner] = msgspec.field(default_factory=dict)
 
 
 def test_plain_values_become_settings_and_come_back() -> None:

@@ -1,6 +1,7 @@
 """Usable cores, even samples, the bounded cache."""
 
 import os
+from itertools import pairwise
 
 import pytest
 
@@ -21,7 +22,7 @@ def test_even_samples(count: int, limit: int) -> None:
     chosen = evenly_spaced(count, limit)
     assert len(chosen) == min(count, limit) == len(set(chosen))
     assert (chosen[0], chosen[-1]) == (0, count - 1)
-    gaps = {later - earlier for earlier, later in zip(chosen, chosen[1:], strict=False)}
+    gaps = {later - earlier for earlier, later in pairwise(chosen)}
     assert max(gaps) - min(gaps) <= 1
 
 

@@ -143,7 +143,7 @@ def test_mistakes_are_one_line(
         (["evaluate", "nonesuch", "--data", "scenes:20"], "'nonesuch'"),
         (["evaluate", photos, "--data", "scenes:20"], "neither a run nor a model"),
         (["evaluate", bundle, "--data", "scenes:20", "--split", "dev"], "split 'dev'"),
-        (["evaluate", bundle, "--data", "scenes:20", "--length", "1"], "--length is for caption runs only"),
+        (["evaluate", bundle, "--data", "scenes:20", "--sheet", tmp_path / "x"], "--sheet applies to runs only"),
         (["models", "add", bundle], "the bundle cannot be written"),
         (["models", "remove", "tiny"], "'tiny'"),
     ):

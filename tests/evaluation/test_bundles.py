@@ -79,5 +79,5 @@ def test_the_verb_prints_a_line_a_head(tmp_path: Path, table: str) -> None:
     assert "re-ranked by similarity with weight 0.7" in matched.stdout
     assert "re-ranked" not in text.stdout
     alone = str(write_tiny(tmp_path / "alone", ("captioner",)).path)
-    with pytest.raises(SeetellError, match="cannot match"):
+    with pytest.raises(SeetellError, match="no retriever"):
         CliRunner().invoke(app, ["evaluate", alone, "--data", table, "--rerank-weight", "1"], catch_exceptions=False)

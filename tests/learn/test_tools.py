@@ -8,7 +8,7 @@ import pytest
 
 from seetell.bundle import Bundle
 from seetell.data import open_dataset
-from seetell.learn.exporting import Description, export, open_runs
+from seetell.learn.exporting import ModelInfo, Samples, build_bundle, open_runs
 from seetell.learn.recipes import load_recipe
 from seetell.learn.training.run import Run
 from seetell.learn.training.train import train
@@ -110,12 +110,11 @@ def test_the_page_on_adapting_runs(runs: Path, tmp_path: Path) -> None:
     recipe, sizes = STAGES["tags"]
     train(load_recipe(recipe, dataset="scenes", settings=[*SMALL, *sizes]), [DATA], tmp_path / "tags", device="cpu")
     records = open_dataset(DATA).split("val")
-    export(
+    build_bundle(
         open_runs([runs / "captions", tmp_path / "tags", runs / "retrieval"]),
         tmp_path / "model",
-        Description("standin"),
-        images=[record.image for record in records],
-        texts=[record.captions[0] for record in records],
+        ModelInfo("standin"),
+        Samples([record.image for record in records], [record.captions[0] for record in records]),
     )
     tool = runpy.run_path(str(ROOT / "tools" / "adapt.py"))
     page = (ROOT / "docs" / "adapt.md").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """PyTorch modules as ONNX graphs: the one exporter, for bundles and for the encoders' fast engine."""
 
 import contextlib
+import io
 import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from torch.export import Dim
 
 OPSET = 18
 IR = 8  # what ONNX Runtime 1.17 reads; the exporter writes newer numbers without needing them
-_NOISY = ("torch.onnx", "torch.export", "torch.__trace", "onnxscript", "onnx_ir")
+_NOISY = ("torch.onnx", "torch.export", "torch.fx", "torch._dynamo", "torch.__trace", "onnxscript", "onnx_ir")
 
 
 def to_onnx(module: nn.Module, inputs: Mapping[str, Tensor], outputs: Sequence[str], *, any_rows: bool = True) -> bytes:
@@ -66,7 +67,8 @@ def quietly() -> Iterator[None]:
     try:
         for logger in loggers:
             logger.setLevel(logging.ERROR)
-        with warnings.catch_warnings():
+        # A failing export also prints the network's graph on the standard error.
+        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:

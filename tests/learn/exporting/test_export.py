@@ -9,9 +9,6 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from seetell.learn.export import ModelInfo, Trained
-from seetell.learn.export.graphs import TextSide, to_onnx
-from seetell.learn.export.weight_names import head_weights
 from torch import nn
 
 from helpers.tiny_trained import MODELS, TEXTS, make, photographs

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from seetell.learn.export import open_runs
 from typer.testing import CliRunner, Result
 
 from helpers.tiny_bundles import write_tiny
@@ -233,6 +232,6 @@ def test_mistakes_are_one_line_and_found_at_once(
     assert "cannot be a bundle's name" in refused(runs["tags"], *out, "--name", "My bundle")
     assert not (tmp_path / "out").exists()
     write_tiny(tmp_path / "out")
-    assert "something here already" in refused(runs["tags"], *out)
+    assert "already exists" in refused(runs["tags"], *out)
     (tmp_path / "holiday").mkdir()
     assert "not a bundle" in refused(runs["tags"], "--out", tmp_path / "holiday", "--replace")

@@ -6,7 +6,6 @@ import numpy as np
 import onnxruntime
 import pytest
 from msgspec.structs import replace
-from seetell.learn.export.words import CHOSEN
 
 from helpers.tiny_bundles import DIMENSIONS, LABELS, WEIGHTS, WORDS, files, manifest, texts, write_tiny
 from seetell.bundle import write_bundle

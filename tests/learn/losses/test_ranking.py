@@ -281,7 +281,7 @@ def test_losses_by_name() -> None:
         ({"kind": "triplet", "selection": "easy"}, "selection is 'easy'; expected one of: all, hard"),
         ({"kind": "triplet", "selection": "hard", "k": 3}, "k belongs to the selection 'k_hardest', not to 'hard'"),
         ({"kind": "triplet", "k": 3}, "k belongs to the selection 'k_hardest', not to 'all'"),
-        ({"kind": "triplet", "reduction": "median"}, "reduction is 'median'; expected one of: sum, mean, mean_nonzero. Did you mean 'mean'"),
+        ({"kind": "triplet", "reduction": "median"}, "expected one of: sum, mean, mean_nonzero. Did you mean 'mean'"),
         ({"kind": "contrastive", "temperature": 0.001}, "below its lowest value"),
         ({"kind": "contrastive", "temperature": -1.0}, "temperature is -1.0; expected a number > 0"),
     ],

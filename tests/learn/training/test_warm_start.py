@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from seetell.learn.export import export
 from torch import nn
 
 from helpers.tiny_bundles import copy, forge

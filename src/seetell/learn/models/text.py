@@ -64,7 +64,7 @@ class WordEmbedding(nn.Module):
 
 
 class CaptionWords(Protocol):
-    """What the settings of every captioner say about words."""
+    """The settings of words that all captioners share."""
 
     @property
     def word_dimensions(self) -> int: ...

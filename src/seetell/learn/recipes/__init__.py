@@ -21,16 +21,8 @@ from seetell.learn.recipes.decoding import CaptioningDecoding, DecodingSettings,
 from seetell.learn.recipes.layers import BUDGETS, DATASETS, load_recipe, recipe_names
 from seetell.learn.recipes.loss_settings import LossSettings
 from seetell.learn.recipes.model_settings import MODEL_SETTINGS, ModelSettings
-from seetell.learn.recipes.recipe import (
-    EncoderSettings,
-    Phase,
-    Recipe,
-    TextSettings,
-    TrainingSettings,
-    read_loss_settings,
-    read_model_settings,
-    read_recipe,
-)
+from seetell.learn.recipes.recipe import Phase, Recipe, read_loss_settings, read_model_settings, read_recipe
+from seetell.learn.recipes.sections import EncoderSettings, TextSettings, TrainingSettings
 
 __all__ = [
     "BUDGETS",
