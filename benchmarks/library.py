@@ -3,7 +3,7 @@ evaluation finds.
 
     python benchmarks/library.py flickr8k:PATH --bundle BUNDLE --folder SCRATCH
 
-`seetell index` runs in a process of its own, over copies of the images, without their captions. For comparison the model
+`seetell index` runs in its own process, over copies of the images, without their captions. For comparison the model
 describes a sample of the same images with nothing written, which is the rate that an indexer could reach at best.
 Searched are the captions of the test split: over all images for the time a search takes, in the process and over
 HTTP; over the test images alone, by embedding, for the recall, compared with `seetell evaluate`. Needs no PyTorch.

@@ -34,6 +34,7 @@ from seetell.learn.reproduction.baselines import ConsensusCaptioner
 from seetell.learn.reproduction.costs import Cost, write_costs
 from seetell.learn.reproduction.records import stem
 from seetell.learn.reproduction.reproduce import given_files
+from seetell.learn.reproduction.rows import with_test_settings
 from seetell.learn.reproduction.tables import PublishedTable, Row, label, table
 from seetell.learn.tasks import TASKS
 from seetell.learn.tasks.captioning.decode import decoding_of
@@ -122,7 +123,7 @@ def chosen_rows(
 def recipe_of(found: PublishedTable, row: Row, kind: str, files: dict[str, str]) -> Recipe:
     trained = found.row(row.tests) if row.tests else row
     recipe = load_recipe(trained.recipe, dataset=kind, settings=trained.settings_with(files))
-    return recipe.with_settings(decoding=row.decoding, model=row.model)
+    return with_test_settings(recipe, row)
 
 
 def prepared(row: Row, recipe: Recipe, dataset: Dataset) -> Turns:

@@ -45,9 +45,9 @@ def test_a_page_with_figures_and_names_of_examples(tmp_path: Path) -> None:
         assert f"(ren-table3-{name}.png)" in text
         with Image.open(tmp_path / f"ren-table3-{name}.png") as image:
             assert min(image.size) > 50
-    told = Predictions.read(tmp_path / "runs" / "init.coco" / "predictions.jsonl")
-    assert len(told.images) == len(set(told.images)) == 6
-    assert all(len(set(labels)) == len(labels) for labels in told.told)
+    found = Predictions.read(tmp_path / "runs" / "init.coco" / "predictions.jsonl")
+    assert len(found.images) == len(set(found.images)) == 6
+    assert all(len(set(labels)) == len(labels) for labels in found.predicted)
     assert "| Wang et al., published | 69.2 | 66.4 | 67.8 |" in text
     assert "Beam search with five beams adds to the F1 of greedy decoding:" in text
     record = RowRecord.read(tmp_path / "rows" / "ren-table3" / "init.coco.json")
@@ -97,5 +97,5 @@ def test_what_a_record_keeps_of_predictions() -> None:
     assert "examples" not in summary(predictions.analysis())
     often = Predictions(["x"] * 20, [["cup", "fork"]] * 20, [["cup", "fork"]] * 10 + [["cup"]] * 10)
     kept = summary(often.analysis())
-    assert kept["shares"] == [[100, 50, 1], [100, 100, 1]]  # of cups half have a fork told, of forks all a cup
+    assert kept["shares"] == [[100, 50, 1], [100, 100, 1]]  # half of the cups have a predicted fork, all forks a cup
     assert kept["apart"][0] == ["cup", "fork", 100.0, 50.0]

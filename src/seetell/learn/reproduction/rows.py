@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from msgspec import structs
 
 from seetell.data import Dataset
 from seetell.errors import SeetellError
@@ -159,7 +160,16 @@ def _trained_run(request: Reproduction, row: Row, seed: int, folder: Path) -> Ru
 def _tested_run(request: Reproduction, row: Row, seed: int) -> Run:
     """The run of another row, with this row's decoding and model settings."""
     run = Run.open(request.trained(row.tests, seed))
-    return replace(run, recipe=run.recipe.with_settings(decoding=row.decoding, model=row.model))
+    return replace(run, recipe=with_test_settings(run.recipe, row))
+
+
+def with_test_settings(recipe: Recipe, row: Row) -> Recipe:
+    """A trained recipe with the decoding and model settings of a row that tests it.
+
+    The model need not fit the loss any more: hard attention may be decoded as soft attention, but not trained so.
+    """
+    recipe = recipe.with_settings(decoding=row.decoding)
+    return structs.replace(recipe, model=structs.replace(recipe.model, **row.model))
 
 
 def _write_predictions(result: Evaluation, task: str, folder: Path) -> None:
