@@ -29,9 +29,9 @@ DEFINED = re.compile(r"((?:`\w+`(?:,? and |, )?)+)\s\(`([^`]+\.py)`\)")
 DATASETS = {"scenes", "flickr8k", "flickr30k", "coco"}
 FOLDERS = {"docs", "src/seetell"}
 SECTIONS = {
-    "encoder": ("recipe.py", "EncoderSettings"),
-    "text": ("recipe.py", "TextSettings"),
-    "training": ("recipe.py", "TrainingSettings"),
+    "encoder": ("sections.py", "EncoderSettings"),
+    "text": ("sections.py", "TextSettings"),
+    "training": ("sections.py", "TrainingSettings"),
     "phases": ("recipe.py", "Phase"),
     "model": ("model_settings.py", "*Settings"),
     "decoding": ("decoding.py", "*Decoding"),
