@@ -131,10 +131,8 @@ class Encoder(nn.Module):
     @cached_property
     def taps(self) -> tuple[Tap, ...]:
         """Where `full_network` reads: layer by layer, in the order of the row."""
-        network: Any = self.replica().network.eval()
         with torch.inference_mode(False):
-            pixels = self._blank()
-            return find_taps(network, lambda: network.forward_head(network.forward_features(pixels), pre_logits=True))
+            return find_taps(self.replica().network.eval(), self._blank())
 
     def for_inference(self) -> "Encoder":
         """A copy for inference: batch normalisations folded, and the memory format that suits convolutions."""

@@ -63,9 +63,9 @@ class _Call:
     returned_version: int
 
 
-def find_taps(network: nn.Module, run: Callable[[], object]) -> tuple[Tap, ...]:
-    """Where a network's layers are read, found by observing one pass, which `run` makes."""
-    calls = _observe(network, run)
+def find_taps(network: nn.Module, pixels: Tensor) -> tuple[Tap, ...]:
+    """Where a network's layers are read, found by observing one pass; timm's networks stop before the classifier."""
+    calls = _observe(network, pixels)
     runs = Counter(call.name for call in calls)
     takers = _takers(calls)
     taps = []
@@ -110,7 +110,7 @@ def _hook(positions: dict[int, list[int]], take: Callable[[int, Tensor], None]) 
     return hook
 
 
-def _observe(network: nn.Module, run: Callable[[], object]) -> list[_Call]:
+def _observe(network: Any, pixels: Tensor) -> list[_Call]:
     """Every run of a layer, a normalisation, an activation or something neutral, in the order in which they began."""
     calls: list[_Call] = []
     under_way: list[tuple[int, Tensor, int]] = []
@@ -136,7 +136,10 @@ def _observe(network: nn.Module, run: Callable[[], object]) -> list[_Call]:
                 handles.append(module.register_forward_pre_hook(before))
                 handles.append(module.register_forward_hook(after(name)))
         with torch.no_grad():  # not inference_mode, whose tensors have no versions
-            run()
+            if hasattr(network, "forward_head"):
+                network.forward_head(network.forward_features(pixels), pre_logits=True)
+            else:
+                network(pixels)
     finally:
         for handle in handles:
             handle.remove()
