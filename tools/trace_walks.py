@@ -193,7 +193,7 @@ def main() -> None:
         write_file(given.write, BLOCK.sub(lambda found: f"{found[1]}{text}{found[2]}", page))
     else:
         print(text)
-    sys.exit("\n".join(loops))
+    sys.exit("\n".join(loops) or 0)
 
 
 if __name__ == "__main__":
