@@ -14,6 +14,7 @@ from seetell.data import Record
 from seetell.errors import SeetellError
 from seetell.learn.encoders import Encoder, FeatureStore, encode_dataset, space
 from seetell.learn.encoders.keys import image_key
+from seetell.progress import Progress
 
 MakeRecord = Callable[..., Record]
 MakeRecords = Callable[[int], list[Record]]
@@ -26,10 +27,11 @@ def content(root: Path) -> dict[str, bytes]:
 class TestEncodeDataset:
     def test_every_image_gets_its_row(self, small: Encoder, make_records: MakeRecords, tmp_path: Path) -> None:
         records = make_records(20)
-        said: list[str] = []
-        report = encode_dataset(records, small, ["pooled", "grid"], root=tmp_path, batch_size=2, say=said.append)
+        messages: list[str] = []
+        progress = Progress(write=messages.append)
+        report = encode_dataset(records, small, ["pooled", "grid"], root=tmp_path, batch_size=2, progress=progress)
         assert (report.images, report.new, report.present, report.unreadable) == (20, 20, 0, ())
-        assert said[0].startswith("pooled: 20 images × 512 bytes = 10.2 KB in ")
+        assert messages[0].startswith("pooled: 20 images × 512 bytes = 10.2 KB in ")
         for layout, store in report.stores.items():
             opened = FeatureStore.open(store.folder)
             assert opened.spec.encoder == "test_efficientnet@random"

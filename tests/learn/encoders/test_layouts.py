@@ -257,7 +257,7 @@ def test_a_transformers_class_token_is_not_a_place() -> None:
 class TestRefusals:
     @pytest.mark.parametrize("layout", ["", "Grid", "grid:0", "grid:x", "pooled:2"])
     def test_what_is_no_layout(self, small: Encoder, layout: str) -> None:
-        with pytest.raises(SeetellError, match=r"full_network, grid\+levels and grid:N"):
+        with pytest.raises(SeetellError, match=r"full_network, grid\+levels, grid:N"):
             small.layout(layout)
 
     def test_a_stage_that_the_network_has_not(self, small: Encoder) -> None:
@@ -267,7 +267,7 @@ class TestRefusals:
     def test_stages_that_nobody_lists(self, small: Encoder) -> None:
         network = small.replica().network
         network.feature_info = []
-        with pytest.raises(SeetellError, match="does not say what the stages"):
+        with pytest.raises(SeetellError, match="does not list the stages"):
             Reader(network, ["levels"])
 
     def test_grids_of_ten_crops(self, small: Encoder) -> None:

@@ -265,7 +265,7 @@ class TestKilled:
     def test_while_the_manifest_was_written(self, tmp_path: Path) -> None:
         folder = tmp_path / SPEC.folder
         folder.mkdir()
-        (folder / "store.json.new").write_text('{"form', encoding="utf-8")
+        (folder / ".store.json.0a1b2c3d.part").write_text('{"form', encoding="utf-8")
         filled(tmp_path, [1])
         assert sorted(path.name for path in folder.iterdir()) == ["lock", "rows.txt", "store.json", "values.bin"]
         assert FeatureStore.open(folder).spec == SPEC
@@ -307,7 +307,7 @@ class TestSpace:
         free = shutil.disk_usage(tmp_path).free
         with pytest.raises(SeetellError, match=r"need .* TB.*--store"):
             space.check_space(tmp_path, free + 10**13)
-        with pytest.raises(SeetellError, match="left alone"):
+        with pytest.raises(SeetellError, match="stay reserved"):
             space.check_space(tmp_path, free)
 
     def test_what_it_can_is_not(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

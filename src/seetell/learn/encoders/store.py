@@ -81,6 +81,8 @@ class FeatureStore:
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder), _writing(folder):
+            for unfinished in folder.glob(".store.json.*.part"):  # of a process that was killed
+                unfinished.unlink()
             if not (folder / "store.json").exists():
                 text = json.dumps(spec.to_json(), indent=2, ensure_ascii=False) + "\n"
                 write_file(folder / "store.json", text, sync=True)
