@@ -66,7 +66,7 @@ class ProgressTask:
         self._start = time.monotonic()
 
     def advance(self, amount: int = 1, *, note: str | None = None) -> None:
-        """Say that `amount` more is done; `note` replaces the text shown beside the bar."""
+        """Say that `amount` more is done; `note` replaces the text shown next to the bar."""
         self.done += amount
         if note is not None:
             self.note = note
